@@ -1,0 +1,123 @@
+import { useEffect, useRef, useState } from 'react';
+import { useAgUiAgent, useConnection } from 'runsocket/react';
+import { agent, client, dropConnection } from './agent.ts';
+import { Composer } from './composer.tsx';
+import { ConnectionBadge } from './connection-badge.tsx';
+import { Conversation } from './conversation.tsx';
+import { PlanPanel } from './plan-panel.tsx';
+import { Welcome } from './welcome.tsx';
+import { clearWire } from './wire-log.ts';
+import { WirePanel } from './wire-panel.tsx';
+
+export function App() {
+  const thread = useAgUiAgent(agent, { batch: 'frame' });
+  const connection = useConnection(client);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const isRunning = thread.status === 'running';
+
+  function ask(question: string) {
+    agent.run({ messages: [{ id: crypto.randomUUID(), role: 'user', content: question }] });
+    field.current?.focus();
+  }
+
+  function stop() {
+    agent.abort();
+    field.current?.focus();
+  }
+
+  function startOver() {
+    agent.abort();
+    agent.reset();
+    clearWire();
+    field.current?.focus();
+  }
+
+  useEffect(() => {
+    document.title = `${isRunning ? 'Answering… ' : ''}runsocket`;
+    if (!isRunning) return;
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return;
+      agent.abort();
+      field.current?.focus();
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, [isRunning]);
+
+  return (
+    <div className="page">
+      <a className="skip" href="#question">
+        Skip to the question field
+      </a>
+      <header className="bar">
+        <h1>
+          <Logo />
+          runsocket
+        </h1>
+        <ConnectionBadge connection={connection} onRetry={() => client.reconnect()} />
+        <div className="bar-actions">
+          <button type="button" onClick={dropConnection} disabled={connection.status !== 'open'}>
+            Drop connection
+          </button>
+          <button type="button" onClick={startOver} disabled={thread.messages.length === 0}>
+            New conversation
+          </button>
+        </div>
+      </header>
+      <main>
+        <Conversation
+          thread={thread}
+          isConnected={connection.status === 'open'}
+          welcome={<Welcome onAsk={ask} />}
+          onRetry={() => {
+            if (connection.status === 'closed') client.reconnect();
+            agent.run();
+          }}
+        />
+        <Composer field={field} isRunning={isRunning} onAsk={ask} onStop={stop} />
+      </main>
+      <Sidebar>
+        <PlanPanel plan={thread.state?.plan} isStale={thread.stale} isRunning={isRunning} />
+        <WirePanel />
+      </Sidebar>
+      <Announcement status={thread.status} />
+    </div>
+  );
+}
+
+/** On a wide screen the panels stand beside the conversation; on a narrow one they are folded above it. */
+function Sidebar({ children }: { children: React.ReactNode }) {
+  const [isWide] = useState(() => matchMedia('(min-width: 60rem)').matches);
+  return (
+    <aside aria-label="Plan and connection">
+      <details open={isWide}>
+        <summary>Plan and wire</summary>
+        <div className="panels">{children}</div>
+      </details>
+    </aside>
+  );
+}
+
+/** Tells a screen reader, in a few words, what the whole page shows. */
+function Announcement({ status }: { status: string }) {
+  const words: Record<string, string> = {
+    running: 'The agent is answering.',
+    finished: 'The answer is complete.',
+    aborted: 'The answer was stopped.',
+  };
+  return (
+    <p className="hidden" role="status">
+      {words[status]}
+    </p>
+  );
+}
+
+function Logo() {
+  return (
+    <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
+      <rect width="32" height="32" rx="8" fill="#4f46e5" />
+      <path d="M6 16h6m8 0h6" stroke="#fff" strokeWidth="3.5" strokeLinecap="round" />
+      <circle cx="16" cy="16" r="4" fill="#a5f3c4" />
+    </svg>
+  );
+}

@@ -1,0 +1,81 @@
+import type { ReactNode } from 'react';
+import type { AgUiMessage, AgUiThread } from 'runsocket/ag-ui';
+import type { AgentState } from './agent.ts';
+import { Failure } from './failure.tsx';
+import { AssistantMessage, Reasoning, readText, UserMessage } from './messages.tsx';
+import { usePinnedScroll } from './use-pinned-scroll.ts';
+
+interface ConversationProps {
+  readonly thread: AgUiThread<AgentState | undefined>;
+  readonly isConnected: boolean;
+  readonly welcome: ReactNode;
+  readonly onRetry: () => void;
+}
+
+export function Conversation({ thread, isConnected, welcome, onRetry }: ConversationProps) {
+  const { messages, status, step } = thread;
+  const isRunning = status === 'running';
+  const { log, isPinned, scrollToEnd } = usePinnedScroll(thread);
+  const last = messages.at(-1);
+  const results = new Map<string, string>();
+  for (const message of messages) {
+    if (message.role === 'tool') results.set(message.toolCallId, readText(message.content));
+  }
+
+  function render(message: AgUiMessage) {
+    const isOpen = isRunning && message === last;
+    if (message.role === 'user') return <UserMessage key={message.id} message={message} />;
+    if (message.role === 'reasoning') {
+      return <Reasoning key={message.id} message={message} isOpen={isOpen} />;
+    }
+    if (message.role !== 'assistant') return null;
+    const calls = message.toolCalls ?? [];
+    return (
+      <AssistantMessage
+        key={message.id}
+        message={message}
+        isOpen={isRunning && (isOpen || calls.some((call) => call.id === toolCallOf(last)))}
+        results={calls.map((call) => results.get(call.id))}
+      />
+    );
+  }
+
+  return (
+    <section className="conversation" aria-labelledby="conversation-title">
+      <h2 className="hidden" id="conversation-title">
+        Conversation
+      </h2>
+      <div
+        className="log"
+        ref={log}
+        role="log"
+        aria-labelledby="conversation-title"
+        aria-busy={isRunning}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+      >
+        {messages.length === 0 && status !== 'running' && welcome}
+        {messages.map(render)}
+        {isRunning && (
+          <p className="activity">
+            <span className="spinner" aria-hidden="true" />
+            {isConnected
+              ? `${step ?? 'Waiting for the agent'}…`
+              : 'The connection is gone. The answer goes on as soon as it is back.'}
+          </p>
+        )}
+        {status === 'aborted' && <p className="activity">You stopped this answer.</p>}
+        {status === 'error' && <Failure error={thread.error} onRetry={onRetry} />}
+      </div>
+      {!isPinned && (
+        <button type="button" className="to-end" onClick={scrollToEnd}>
+          Jump to the latest
+        </button>
+      )}
+    </section>
+  );
+}
+
+function toolCallOf(message: AgUiMessage | undefined): string | undefined {
+  return message?.role === 'tool' ? message.toolCallId : undefined;
+}

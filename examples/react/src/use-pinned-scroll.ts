@@ -1,0 +1,55 @@
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+
+/** How near the end counts as the end, in CSS pixels. */
+const slack = 40;
+
+interface PinnedScroll {
+  readonly log: RefObject<HTMLDivElement | null>;
+  /** Whether the end is in view, and kept there. */
+  readonly isPinned: boolean;
+  readonly scrollToEnd: () => void;
+}
+
+/**
+ * Keeps the end of a growing box in view, until the user scrolls away from it, and again when they
+ * come back to it.
+ */
+export function usePinnedScroll(content: unknown): PinnedScroll {
+  const log = useRef<HTMLDivElement>(null);
+  const pinned = useRef(true);
+  const [isPinned, setIsPinned] = useState(true);
+
+  const follow = useCallback(() => {
+    const box = log.current;
+    if (box && pinned.current) box.scrollTop = box.scrollHeight;
+  }, []);
+
+  const scrollToEnd = useCallback(() => {
+    pinned.current = true;
+    setIsPinned(true);
+    follow();
+    log.current?.focus({ preventScroll: true });
+  }, [follow]);
+
+  useEffect(() => {
+    const box = log.current;
+    if (!box) return;
+    const onScroll = () => {
+      pinned.current = box.scrollHeight - box.scrollTop - box.clientHeight <= slack;
+      setIsPinned(pinned.current);
+    };
+    box.addEventListener('scroll', onScroll, { passive: true });
+    // The box shrinks when the keyboard of a phone opens.
+    const observer = new ResizeObserver(follow);
+    observer.observe(box);
+    return () => {
+      box.removeEventListener('scroll', onScroll);
+      observer.disconnect();
+    };
+  }, [follow]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the content changes
+  useLayoutEffect(follow, [content]);
+
+  return { log, isPinned, scrollToEnd };
+}
