@@ -18,3 +18,17 @@ export type {
 export { createWebSocketClient } from './client/websocket-client.ts';
 export { isRunSocketError, RunSocketError, type RunSocketErrorCode } from './internal/errors.ts';
 export type { StandardResult, StandardSchema } from './internal/standard-schema.ts';
+export type { RunControl } from './runs/protocol.ts';
+export { createRuns } from './runs/runs.ts';
+export type {
+  Run,
+  RunEvent,
+  RunEventContext,
+  RunEventStatus,
+  RunListeners,
+  RunPolicy,
+  RunSnapshot,
+  RunStorage,
+  Runs,
+  RunsOptions,
+} from './runs/types.ts';

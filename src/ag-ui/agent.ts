@@ -1,0 +1,458 @@
+import type { WebSocketClient } from '../client/types.ts';
+import { getWire } from '../client/wire.ts';
+import { RunSocketError } from '../internal/errors.ts';
+import { createListeners } from '../internal/observable.ts';
+import type { Remembered, RunRecord } from '../runs/run-storage.ts';
+import { createRunsCore, type RunPosition } from '../runs/runs.ts';
+import {
+  findRecords,
+  findSessionStorage,
+  getClaims,
+  isForgotten,
+  readThread,
+} from './agent-memory.ts';
+import type { AgUiAgent, AgUiAgentOptions } from './agent-types.ts';
+import { applyAgUiEvent } from './apply-event.ts';
+import type { AgUiEvent } from './events.ts';
+import {
+  createRunInput,
+  type RunAgentInput,
+  type RunInput,
+  type RunInputRest,
+  restOfInput,
+} from './input.ts';
+import { createResume } from './interrupts.ts';
+import type { AgUiMessage } from './messages.ts';
+import { type AgUiThread, emptyThread } from './thread.ts';
+
+/** A checkpoint larger than this is not written: sessionStorage holds about 5 MB in all. */
+const checkpointLimit = 256 * 1024;
+
+/** The run that the thread shows. */
+interface Current<S> {
+  readonly id: string;
+  readonly threadId: string;
+  /** What the run's events are applied to. */
+  base: AgUiThread<S>;
+  readonly rest?: RunInputRest | undefined;
+  /** Its events still change the thread. */
+  followed: boolean;
+}
+
+/**
+ * Run AG-UI agents over a WebSocket, one thread at a time.
+ *
+ * Nothing connects until the agent is subscribed to, run or `connect()`ed. A run that streams is
+ * remembered, so that the next page goes on with it. Throws `unsupported` for a client that
+ * `createWebSocketClient` did not make.
+ *
+ * @example
+ * const agent = createAgUiAgent(createWebSocketClient('wss://example.com/agent'));
+ * agent.subscribe(() => render(agent.getSnapshot()));
+ * agent.run({ messages: [{ role: 'user', content: 'Hello' }] });
+ */
+export function createAgUiAgent<
+  S = unknown,
+  In = unknown,
+  Out = unknown,
+  Offset extends number | string = number,
+>(
+  client: WebSocketClient<In, Out>,
+  options: AgUiAgentOptions<S, In, Out, Offset> = {},
+): AgUiAgent<S> {
+  const wire = getWire(client);
+  const { environment: env } = wire;
+  const storage =
+    options.storage === undefined ? findSessionStorage(env) : (options.storage ?? undefined);
+  const claims = getClaims(storage);
+  const { name = 'ag-ui', remember, resync } = options;
+  const reduce = options.reduce ?? applyAgUiEvent;
+  const initial = emptyThread<S>(options as { readonly state?: S });
+  const changes = createListeners<void>(env.report);
+  const on = {
+    event: createListeners<AgUiEvent>(env.report),
+    error: createListeners<RunSocketError>(env.report),
+  };
+
+  let thread = initial;
+  let threadId = options.threadId ?? env.randomId();
+  let current: Current<S> | undefined;
+  /** A remembered run that this agent shows, and takes as soon as it is used. */
+  let found: readonly RunRecord[] = [];
+  let stopFrame: (() => void) | undefined;
+  const holds = new Set<(now?: boolean) => void>();
+
+  function notify(inFrame = false) {
+    if (inFrame) {
+      stopFrame ??= env.setFrame(() => notify());
+      return;
+    }
+    stopFrame?.();
+    stopFrame = undefined;
+    changes.emit();
+  }
+
+  function show(next: AgUiThread<S>, inFrame?: boolean) {
+    if (next === thread) return;
+    const wasStale = thread.stale;
+    thread = next;
+    if (!wasStale && thread.stale) askForSnapshot();
+    notify(inFrame);
+  }
+
+  function askForSnapshot() {
+    if (!resync || !current) return;
+    try {
+      const message = resync(current.id);
+      if (message !== undefined) wire.transmit(wire.encode(message), message);
+    } catch (error) {
+      fail('invalid-argument', 'The resync message could not be made.', error);
+    }
+  }
+
+  function fail(code: RunSocketError['code'], text: string, cause?: unknown) {
+    on.error.emit(new RunSocketError(code, text, cause));
+  }
+
+  const isShown = (runId: string) => current?.id === runId && current.followed;
+
+  const runs = createRunsCore<RunAgentInput, AgUiEvent, In, Out, Offset>(
+    client,
+    { ...options, name, storage },
+    {
+      event(runId, event, replay) {
+        if (!isShown(runId)) return;
+        let next = thread;
+        try {
+          next = reduce(thread, event);
+        } catch (error) {
+          next = { ...thread, stale: true };
+          fail('bad-message', `The reducer threw on ${String(event?.type)}.`, error);
+        }
+        if (next.stale && !thread.stale) {
+          fail('patch-failed', 'A STATE_DELTA could not be applied; the state is stale.');
+        }
+        show(next, replay);
+        on.event.emit(event);
+      },
+      restart(runId) {
+        if (isShown(runId) && current) show(current.base, true);
+      },
+      hole(runId, error) {
+        if (!isShown(runId)) return;
+        on.error.emit(error);
+        show({ ...thread, stale: true });
+      },
+      aborted(runId) {
+        if (isShown(runId)) stopShowing();
+      },
+      opened(runId) {
+        if (isShown(runId) && thread.stale) askForSnapshot();
+      },
+      revived(runId) {
+        if (!isShown(runId) || !/^(closed|start-un|run-unr)/.test(thread.error?.code ?? '')) return;
+        const { error, ...rest } = thread;
+        show({ ...rest, status: 'running' });
+      },
+      end(runId, { status, error }) {
+        if (error?.code !== 'closed') claims.delete(runId);
+        if (!isShown(runId)) return;
+        if (thread.status === 'running' || error?.code === 'run-lost') {
+          if (status === 'failed') {
+            const { code, message } = error ?? { message: 'Run failed' };
+            show({ ...thread, status: 'error', error: { message, ...(code && { code }) } });
+          } else show({ ...thread, status: status === 'finished' ? status : 'aborted' });
+        }
+        saveThread();
+      },
+      describe(runId) {
+        if (current?.id !== runId) return { threadId };
+        const { base, rest } = current;
+        return { threadId: current.threadId, base, ...(rest && { input: rest }) };
+      },
+      hide: saveCheckpoint,
+      error: (error) => on.error.emit(error),
+    },
+  );
+
+  function saveThread() {
+    if (remember !== 'thread') return;
+    runs.store.change((now) => ({ ...now, thread: { threadId, thread } }));
+  }
+
+  function saveCheckpoint() {
+    if (!current?.followed || options.checkpoint === false || !storage) return;
+    const position = runs.position(current.id);
+    if (!position) return;
+    const { cursor, previous, last } = position;
+    const checkpoint = { offset: cursor as Offset, thread, previous, last };
+    const { id } = current;
+    try {
+      if (JSON.stringify(checkpoint).length > checkpointLimit) return;
+    } catch {
+      return;
+    }
+    changeRecord(id, (record) => ({ ...record, checkpoint }));
+  }
+
+  function changeRecord(runId: string, change: (record: RunRecord) => RunRecord) {
+    runs.store.change(
+      (now) => ({
+        ...now,
+        runs: now.runs.map((one) => (one.runId === runId ? change(one) : one)),
+      }),
+      runId,
+    );
+  }
+
+  function consider(remembered: Remembered) {
+    if (current) return;
+    const { runs: records } = remembered;
+    const now = env.now();
+    if (records.some((one) => isForgotten(one, options.threadId, now))) {
+      runs.store.change(({ runs: all, ...rest }) => ({
+        ...rest,
+        runs: all.filter((one) => !isForgotten(one, options.threadId, now)),
+      }));
+    }
+    found = findRecords(remembered, options.threadId, claims);
+    const newest = found[0];
+    const kept = remembered.thread as { threadId?: unknown; thread?: unknown } | undefined;
+    if (newest) {
+      threadId = newest.threadId;
+      show(restore(newest));
+    } else if (remember === 'thread' && kept && typeof kept.threadId === 'string') {
+      if ((options.threadId ?? kept.threadId) !== kept.threadId) return;
+      threadId = kept.threadId;
+      show(readThread(kept.thread, initial) ?? initial);
+    }
+    // Somebody was there before slow storage answered.
+    if (holds.size) activate();
+  }
+
+  function baseOf(record: RunRecord): AgUiThread<S> {
+    return readThread(record.base, initial) ?? { ...initial, historyLost: true, status: 'running' };
+  }
+
+  function restore(record: RunRecord): AgUiThread<S> {
+    const shown = readThread(record.checkpoint?.thread, initial) ?? baseOf(record);
+    return record.cancel ? stop(shown) : shown;
+  }
+
+  // Takes what was found, unless another agent of the page was faster.
+  function activate() {
+    const records = found;
+    found = [];
+    const [newest, ...others] = records;
+    if (newest) {
+      if (claims.has(newest.runId)) {
+        threadId = options.threadId ?? env.randomId();
+        show(initial);
+      } else {
+        take(newest);
+        // Runs that were stopped before this one still want their cancel to arrive.
+        for (const one of others) {
+          if (one.cancel && one.threadId === threadId && !claims.has(one.runId)) take(one, false);
+        }
+      }
+    }
+    if (current) claims.add(current.id);
+    runs.attach();
+  }
+
+  function take(record: RunRecord, shown = true) {
+    const { runId, checkpoint, acked } = record;
+    claims.add(runId);
+    const base = baseOf(record);
+    if (shown) {
+      current = { id: runId, threadId: record.threadId, base, followed: !record.cancel };
+    }
+    const from = readThread(checkpoint?.thread, initial) && {
+      ...(checkpoint as object),
+      cursor: checkpoint?.offset,
+    };
+    const input = record.input as RunInput | undefined;
+    runs.adopt(record, {
+      ...(from && { from: from as RunPosition<AgUiEvent, Offset> }),
+      ...(!acked && {
+        makeInput: () => createRunInput(base, { threadId: record.threadId, runId, input }),
+      }),
+    });
+  }
+
+  function stop(from: AgUiThread<S>): AgUiThread<S> {
+    const ended = applyAgUiEvent(from, {
+      type: 'RUN_FINISHED',
+      threadId,
+      runId: from.runId ?? '',
+      outcome: { type: 'cancelled' },
+    } as AgUiEvent);
+    return ended.status === 'aborted' ? ended : { ...ended, status: 'aborted' };
+  }
+
+  function stopShowing() {
+    if (!current?.followed) return;
+    current.followed = false;
+    show(stop(thread));
+    saveThread();
+  }
+
+  function isStreaming(): boolean {
+    if (!current?.followed) return false;
+    const status = runs.get(current.id)?.getSnapshot().status;
+    return status === 'queued' || status === 'starting' || status === 'streaming';
+  }
+
+  function abort(runId = current?.id) {
+    activate();
+    if (!current || current.id !== runId) return;
+    const { id, followed } = current;
+    if (followed && (isStreaming() || thread.error?.code === 'closed')) {
+      if (thread.status === 'running' || thread.error?.code === 'closed') stopShowing();
+      runs.get(id)?.cancel();
+    }
+  }
+
+  function begin(from: AgUiThread<S>, runId: string, input?: RunInput): AgUiThread<S> {
+    return applyAgUiEvent(from, {
+      type: 'RUN_STARTED',
+      threadId,
+      runId,
+      ...(input?.parentRunId !== undefined && { parentRunId: input.parentRunId }),
+      ...(input && { input: { resume: input.resume ?? [] } }),
+    } as AgUiEvent);
+  }
+
+  const agent: AgUiAgent<S> = {
+    get threadId() {
+      return threadId;
+    },
+    run(input = {}, { policy, signal, runId = env.randomId() } = {}) {
+      activate();
+      const from = isStreaming() && thread.status === 'running' ? stop(thread) : thread;
+      const added = (input.messages ?? []).map(
+        (message) => ({ ...message, id: message.id ?? env.randomId() }) as AgUiMessage,
+      );
+      const started = begin({ ...from, messages: [...from.messages, ...added] }, runId, input);
+      const next: Current<S> = {
+        id: runId,
+        threadId,
+        base: started,
+        rest: restOfInput(input),
+        followed: true,
+      };
+      runs.start(
+        createRunInput(started, { threadId, runId, input }),
+        { runId, ...(policy && { policy }) },
+        () => {
+          const old = current;
+          const streaming = isStreaming();
+          current = next;
+          if (old && streaming) runs.get(old.id)?.cancel();
+          claims.add(runId);
+          thread = started;
+        },
+      );
+      if (signal) {
+        const onAbort = () => abort(runId);
+        if (signal.aborted) onAbort();
+        else {
+          signal.addEventListener('abort', onAbort);
+          runs.get(runId)?.on('end', () => signal.removeEventListener('abort', onAbort));
+        }
+      }
+      notify();
+      return runId;
+    },
+    answer(responses, input) {
+      const resume = createResume(thread.interrupts ?? [], responses, env.now());
+      return agent.run({ ...input, resume });
+    },
+    follow(runId) {
+      if (current?.id === runId && isStreaming()) return;
+      abort();
+      const base = begin(thread, runId);
+      current = { id: runId, threadId, base, followed: true };
+      claims.add(runId);
+      show(base);
+      runs.follow(runId);
+    },
+    abort: () => abort(),
+    getSnapshot: () => thread,
+    getServerSnapshot: () => initial,
+    subscribe(listener) {
+      const remove = changes.add(listener);
+      const release = agent.connect();
+      return () => {
+        remove();
+        release();
+      };
+    },
+    on: (type, listener) => on[type].add(listener as never),
+    connect() {
+      const release = wire.hold();
+      holds.add(release);
+      activate();
+      return () => {
+        holds.delete(release);
+        release();
+      };
+    },
+    setState(next) {
+      const update = (state: S) =>
+        typeof next === 'function' ? (next as (state: S) => S)(state) : next;
+      edit(({ state, ...rest }) => ({ ...rest, state: update(state) }));
+    },
+    setMessages(next) {
+      const { base = thread } = current ?? {};
+      const own = (message: AgUiMessage) =>
+        base.messages.some(({ id }) => id === message.id) ||
+        !thread.messages.some(({ id }) => id === message.id);
+      edit((one) => ({
+        ...one,
+        messages:
+          typeof next === 'function'
+            ? next(one.messages)
+            : // What the run itself has said comes again when it is replayed.
+              one === base
+              ? next.filter(own)
+              : next,
+      }));
+    },
+    reset() {
+      abort();
+      if (current) claims.delete(current.id);
+      current = undefined;
+      found = [];
+      threadId = options.threadId ?? env.randomId();
+      runs.store.change(() => ({ runs: [] }));
+      show(initial);
+    },
+    runs: runs as never,
+    client: client as never,
+    dispose() {
+      stopFrame?.();
+      stopFrame = undefined;
+      if (current) claims.delete(current.id);
+      runs.dispose();
+      for (const release of holds) release(true);
+      holds.clear();
+    },
+  };
+
+  function edit(change: (thread: AgUiThread<S>) => AgUiThread<S>) {
+    activate();
+    if (isStreaming() && current) {
+      const { id } = current;
+      const base = change(current.base);
+      current.base = base;
+      changeRecord(id, (record) => ({ ...record, base }));
+    }
+    show(change(thread));
+  }
+
+  const remembered = runs.store.read();
+  if (remembered instanceof Promise) remembered.then(consider);
+  else consider(remembered);
+  return agent;
+}

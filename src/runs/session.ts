@@ -1,0 +1,187 @@
+import type { Wire } from '../client/wire.ts';
+import { RunSocketError } from '../internal/errors.ts';
+import { asDuration, isHello, isRecord, parseRunControl, type RunControl } from './protocol.ts';
+
+/** One run under way, as the session sees it. */
+export interface SessionRun {
+  readonly id: string;
+  /** Runs are taken up oldest first, whoever made them. */
+  readonly order: number;
+  /** How long its connection may stay silent while it streams; undefined while it does not. */
+  readonly idleTimeout: number | undefined;
+  open(idle: boolean): void;
+  repeatCancel(): void;
+  start(): void;
+  announcePolicy(): void;
+  close(end: { readonly error: RunSocketError; readonly final: boolean }): void;
+  tooLarge(error: RunSocketError): void;
+}
+
+/** The runs of one `createRuns`, as the session sees them. */
+export interface SessionMember {
+  runs(): Iterable<SessionRun>;
+  control(control: RunControl): void;
+  message(message: unknown, batched: boolean): void;
+  page(type: 'hide' | 'show'): void;
+}
+
+/** A resume that waits until every run of the client has said what it needs. */
+interface Ask {
+  readonly runId: string;
+  readonly after: number | string | undefined;
+  send(): void;
+}
+
+/** The conversation with the server on a client's connection, shared by every `createRuns` on it. */
+export interface Session {
+  readonly open: boolean;
+  /** The largest frame that the server takes, in bytes. */
+  readonly maxMessage: number | undefined;
+  /** Whether the server announced a capability on this connection. */
+  has(capability: string): boolean;
+  join(member: SessionMember): () => void;
+  /** Sends a resume, or joins it with those of other followers while a connection is being taken up. */
+  ask(ask: Ask): void;
+  /** Looks again at what the runs need watched. */
+  refresh(): void;
+}
+
+const sessions = new WeakMap<Wire, Session>();
+
+/** The one session of a client. */
+export function getSession(wire: Wire): Session {
+  const known = sessions.get(wire);
+  if (known) return known;
+  const session = createSession(wire);
+  sessions.set(wire, session);
+  return session;
+}
+
+function createSession(wire: Wire): Session {
+  const members = new Set<SessionMember>();
+  let open = false;
+  let caps: ReadonlySet<unknown> | undefined;
+  let maxMessage: number | undefined;
+  let asks: Ask[] | undefined;
+  let watched: number | undefined;
+  let pings = 0;
+
+  const allRuns = () =>
+    [...members].flatMap((member) => [...member.runs()]).sort((a, b) => a.order - b.order);
+
+  const send = (message: unknown) => wire.transmit(wire.encode(message), message);
+
+  function greet(message: Record<string, unknown>) {
+    caps = new Set(message.caps as unknown[]);
+    const { maxMessage: max, spread, heartbeat } = message;
+    maxMessage = asDuration(max);
+    send({ type: 'hello', caps: ['batch'] });
+    if (caps.has('ping')) {
+      const interval = Math.min(60_000, Math.max(5000, asDuration(heartbeat) ?? 15_000));
+      wire.setPing(interval, () => ({ type: 'ping', n: ++pings }));
+    }
+    const within = asDuration(spread);
+    if (within !== undefined) wire.setRetryHint({ spread: within });
+    if (caps.has('policy')) for (const run of allRuns()) run.announcePolicy();
+  }
+
+  async function renew() {
+    if (!wire.token || !caps?.has('auth')) return;
+    try {
+      send({ type: 'auth', token: await wire.token() });
+    } catch (error) {
+      wire.report(new RunSocketError('closed', 'The token could not be renewed.', error));
+    }
+  }
+
+  wire.peer = {
+    open(reason) {
+      open = true;
+      asks = [];
+      const runs = allRuns();
+      for (const run of runs) run.open(reason === 'idle');
+      // Several followers of one run share one feed, which begins where the last of them stands.
+      const lowest = new Map<string, Ask>();
+      for (const ask of asks) {
+        const other = lowest.get(ask.runId);
+        if (!other || isBefore(ask.after, other.after)) lowest.set(ask.runId, ask);
+      }
+      asks = undefined;
+      for (const ask of lowest.values()) ask.send();
+      for (const run of runs) run.repeatCancel();
+      for (const run of runs) run.start();
+      session.refresh();
+    },
+    close(end) {
+      open = false;
+      caps = undefined;
+      maxMessage = undefined;
+      for (const run of allRuns()) run.close(end);
+    },
+    unpack: (message) => (caps?.has('batch') && Array.isArray(message) ? message : undefined),
+    control(message) {
+      if (!isRecord(message) || typeof message.type !== 'string') return false;
+      if (isHello(message)) {
+        greet(message);
+        return true;
+      }
+      if (!caps) return false;
+      const control = parseRunControl(message);
+      if (control) for (const member of [...members]) member.control(control);
+      else if (message.type === 'reauth') renew();
+      else if (message.type === 'retry') {
+        const after = asDuration(message.after);
+        if (after !== undefined) wire.setRetryHint({ after });
+      } else return message.type === 'pong';
+      return true;
+    },
+    message(message, batched) {
+      for (const member of [...members]) member.message(message, batched);
+    },
+    tooLarge(owner, error) {
+      for (const run of allRuns()) if (run.id === owner) run.tooLarge(error);
+    },
+    page(type) {
+      for (const member of [...members]) member.page(type);
+    },
+  };
+
+  const session: Session = {
+    get open() {
+      return open;
+    },
+    get maxMessage() {
+      return maxMessage;
+    },
+    has: (capability) => caps?.has(capability) ?? false,
+    join(member) {
+      members.add(member);
+      return () => {
+        members.delete(member);
+        session.refresh();
+      };
+    },
+    ask(ask) {
+      if (asks) asks.push(ask);
+      else ask.send();
+    },
+    refresh() {
+      let idle: number | undefined;
+      for (const member of members) {
+        for (const { idleTimeout } of member.runs()) {
+          if (idleTimeout !== undefined && !(idle !== undefined && idle <= idleTimeout)) {
+            idle = idleTimeout;
+          }
+        }
+      }
+      if (idle === watched) return;
+      watched = idle;
+      wire.setIdleTimeout(idle);
+    },
+  };
+  return session;
+}
+
+function isBefore(a: number | string | undefined, b: number | string | undefined): boolean {
+  return a === undefined || (typeof a === 'number' && typeof b === 'number' && a < b);
+}
