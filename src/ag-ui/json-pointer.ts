@@ -1,0 +1,47 @@
+import { RunSocketError } from '../internal/errors.ts';
+
+/** What has members: a JSON object or array. */
+export type Container = Record<string, unknown> | unknown[];
+
+/** Throws `patch-failed`; who applies the operation adds which one it was. */
+export function fail(reason: string): never {
+  throw new RunSocketError('patch-failed', reason);
+}
+
+/** Text for a message: what comes off the wire may be of any type and length. */
+export function show(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, 99) : typeof value;
+}
+
+/** Whether `value` can have members; a string's characters are none. */
+export function isContainer(value: unknown): value is Container {
+  return Object(value) === value;
+}
+
+/**
+ * Split a JSON Pointer (RFC 6901) into its tokens. Throws for anything else.
+ *
+ * The first token is always `''`, so that in a holder with the document under the key `''` the root
+ * is a member like any other.
+ */
+export function parsePointer(pointer: string): string[] {
+  if (/^[^/]|~(?![01])/.test(pointer)) fail(`no pointer ${show(pointer)}`);
+  const tokens = pointer.split('/');
+  return /~/.test(pointer)
+    ? tokens.map((token) => token.replace(/~1/g, '/').replace(/~0/g, '~'))
+    : tokens;
+}
+
+/** The index that `token` is in an array of `length` items: RFC 6901 has one way to write a number. */
+export function toIndex(token: string, length: number): number {
+  const index = (token as unknown as number) >>> 0;
+  return index < length && `${index}` === token ? index : fail(`no index ${show(token)}`);
+}
+
+/** One step of a pointer: the own member `token` of `value`. */
+export function getMember(value: unknown, token: string): unknown {
+  if (Array.isArray(value)) return value[toIndex(token, value.length)];
+  return isContainer(value) && Object.hasOwn(value, token)
+    ? (value as Record<string, unknown>)[token]
+    : fail(`no member ${show(token)}`);
+}
