@@ -39,7 +39,7 @@ export function startMessage(thread: Thread, event: WireEvent, kind: TextKind): 
   const { messageId } = event;
   if (!isText(messageId)) return thread;
   const index = findText(messages, messageId, kind);
-  if (index >= 0) return appendText(thread, event, kind, '');
+  if (index >= 0) return endMessage(thread, event, kind);
   const holder = messages[findMessage(messages, messageId)];
   // A tool's message or an activity holds the id: text never goes there.
   if (holder && !kindOf(holder.role)) return thread;
@@ -56,13 +56,7 @@ export function startMessage(thread: Thread, event: WireEvent, kind: TextKind): 
   return setMessages(thread, [...messages, withMetadata(message, event)]);
 }
 
-/** Append `delta` to a message; its start and its end append nothing and only bring metadata. */
-export function appendText(
-  thread: Thread,
-  event: WireEvent,
-  kind: TextKind,
-  delta: unknown = event.delta,
-): Thread {
+function grow(thread: Thread, event: WireEvent, kind: TextKind, delta: unknown): Thread {
   const index = findText(thread.messages, event.messageId, kind);
   const message = thread.messages[index];
   if (!message) return thread;
@@ -72,7 +66,7 @@ export function appendText(
     index,
     withMetadata(
       // Text never replaces parts. `+` makes a rope: the cost does not grow with the text.
-      delta && isText(delta) && isText(content)
+      isText(delta) && isText(content) && (delta || message.content == null)
         ? ({ ...message, content: content + delta } as AgUiMessage)
         : message,
       event,
@@ -80,7 +74,12 @@ export function appendText(
   );
 }
 
-/** End a message. */
+/** Append the event's text to its message. */
+export function appendText(thread: Thread, event: WireEvent, kind: TextKind): Thread {
+  return grow(thread, event, kind, event.delta);
+}
+
+/** End a message: only metadata comes with it. */
 export function endMessage(thread: Thread, event: WireEvent, kind: TextKind): Thread {
-  return appendText(thread, event, kind, '');
+  return grow(thread, event, kind, undefined);
 }
