@@ -15,13 +15,16 @@ const types = {
 /**
  * Serves the files of folders, each below its own path.
  *
- * @param {Record<string, string>} folders For example `{ '/': 'pages/dist' }`; longer paths first.
+ * @param {Record<string, string>} folders For example `{ '/': 'pages/dist' }`. Paths end with a slash, longer ones come first.
  * @returns {import('node:http').RequestListener}
  */
 export function createPages(folders) {
   return async (request, response) => {
     try {
       const path = decodeURIComponent((request.url ?? '/').split(/[?#]/)[0] ?? '/');
+      if (Object.hasOwn(folders, `${path}/`)) {
+        return response.writeHead(301, { location: `${path}/` }).end();
+      }
       const mount = Object.keys(folders).find((prefix) => path.startsWith(prefix));
       const isRead = request.method === 'GET' || request.method === 'HEAD';
       if (!isRead || mount === undefined || path.includes('\0')) throw new Error('not found');

@@ -28,6 +28,8 @@ export const client = createWebSocketClient(serverUrl, { inspect: recordFrame })
 
 export const agent = createAgUiAgent<AgentState | undefined>(client, {
   name: 'example',
+  // The conversation stays over a reload after the answer, too.
+  remember: 'thread',
   // The example server never starts the same run twice, so a start that got lost may be repeated.
   restart: true,
 });

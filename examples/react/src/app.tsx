@@ -1,6 +1,6 @@
-import { useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react';
 import { useAgUiAgent, useConnection } from 'runsocket/react';
-import { agent, client, dropConnection } from './agent.ts';
+import { agent, client, dropConnection, type Plan } from './agent.ts';
 import { Composer } from './composer.tsx';
 import { ConnectionBadge } from './connection-badge.tsx';
 import { Conversation } from './conversation.tsx';
@@ -56,7 +56,12 @@ export function App() {
         </h1>
         <ConnectionBadge connection={connection} onRetry={() => client.reconnect()} />
         <div className="bar-actions">
-          <button type="button" onClick={dropConnection} disabled={connection.status !== 'open'}>
+          <button
+            type="button"
+            // Not `disabled`: that would take the focus away from who just pressed it.
+            aria-disabled={connection.status !== 'open'}
+            onClick={() => connection.status === 'open' && dropConnection()}
+          >
             Drop connection
           </button>
           <button type="button" onClick={startOver} disabled={thread.messages.length === 0}>
@@ -76,7 +81,7 @@ export function App() {
         />
         <Composer field={field} isRunning={isRunning} onAsk={ask} onStop={stop} />
       </main>
-      <Sidebar>
+      <Sidebar plan={thread.state?.plan}>
         <PlanPanel plan={thread.state?.plan} isStale={thread.stale} isRunning={isRunning} />
         <WirePanel />
       </Sidebar>
@@ -85,17 +90,30 @@ export function App() {
   );
 }
 
+interface SidebarProps {
+  readonly plan: Plan | undefined;
+  readonly children: ReactNode;
+}
+
 /** On a wide screen the panels stand beside the conversation; on a narrow one they are folded above it. */
-function Sidebar({ children }: { children: React.ReactNode }) {
-  const [isWide] = useState(() => matchMedia('(min-width: 60rem)').matches);
+function Sidebar({ plan, children }: SidebarProps) {
+  const isWide = useSyncExternalStore(subscribeToWidth, () => wide.matches);
+  const done = plan?.steps.filter((step) => step.status === 'done').length;
   return (
     <aside aria-label="Plan and connection">
-      <details open={isWide}>
-        <summary>Plan and wire</summary>
+      <details key={String(isWide)} open={isWide}>
+        <summary>{plan ? `Plan: ${done} of ${plan.steps.length} done` : 'Plan and wire'}</summary>
         <div className="panels">{children}</div>
       </details>
     </aside>
   );
+}
+
+const wide = matchMedia('(min-width: 60rem)');
+
+function subscribeToWidth(listener: () => void): () => void {
+  wide.addEventListener('change', listener);
+  return () => wide.removeEventListener('change', listener);
 }
 
 /** Tells a screen reader, in a few words, what the whole page shows. */

@@ -64,7 +64,7 @@ export function Conversation({ thread, isConnected, welcome, onRetry }: Conversa
               : 'The connection is gone. The answer goes on as soon as it is back.'}
           </p>
         )}
-        {status === 'aborted' && <p className="activity">You stopped this answer.</p>}
+        {status === 'aborted' && <p className="activity">This answer was stopped.</p>}
         {status === 'error' && <Failure error={thread.error} onRetry={onRetry} />}
       </div>
       {!isPinned && (

@@ -1,0 +1,18 @@
+import { startExample } from '../examples/server/start.mjs';
+import { buildLibrary, buildPages, pages } from './examples.mjs';
+
+const { PORT = '8787', HOST = '127.0.0.1', PACE = '1' } = process.env;
+
+process.stdout.write('Building the page …\n');
+buildLibrary();
+buildPages();
+const server = await startExample({ port: Number(PORT), host: HOST, pace: Number(PACE), pages });
+const who = server.hasModel ? 'the model behind OPENAI_BASE_URL' : 'a scripted agent';
+console.log(`runsocket demo with ${who}: http://${HOST}:${server.port}/ (Ctrl+C ends it)`);
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    await server.close();
+    process.exit(0);
+  });
+}

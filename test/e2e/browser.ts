@@ -1,0 +1,186 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { type ExampleServer, startExample, textOf } from '../examples/example-server.ts';
+
+const places = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+];
+
+/** Where a Chromium is; undefined on a machine without one, where the browser tests are skipped. */
+export const chromiumPath: string | undefined = places.find((path) => path && existsSync(path));
+
+const results = fileURLToPath(new URL('../../test-results/', import.meta.url));
+
+// What Chromium itself says about a connection that was lost on purpose.
+const networkNoise = /^(WebSocket connection to|Failed to load resource)/;
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({
+    ...(chromiumPath !== undefined && { executablePath: chromiumPath }),
+    // Playwright turns the back/forward cache off; a user's browser has it.
+    ignoreDefaultArgs: ['--disable-back-forward-cache'],
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/** A server with the pages, and contexts of a browser that look at it. */
+export interface Stage {
+  readonly browser: Browser;
+  readonly server: ExampleServer;
+  readonly address: string;
+  /** What the pages said on the console that they should not. */
+  readonly complaints: string[];
+  openContext(options?: Parameters<Browser['newContext']>[0]): Promise<BrowserContext>;
+  open(options?: Parameters<Browser['newContext']>[0], path?: string): Promise<Page>;
+  watch(page: Page): Page;
+  close(): Promise<void>;
+}
+
+export async function createStage(
+  browser: Browser,
+  { pace = 6, port = 0 }: { readonly pace?: number; readonly port?: number } = {},
+): Promise<Stage> {
+  const { pages } = (await import(
+    /* @vite-ignore */ new URL('../../scripts/examples.mjs', import.meta.url).href
+  )) as { pages: Record<string, string> };
+  const server = await startExample({ pace, port, pages, env: {} });
+  const contexts: BrowserContext[] = [];
+  const address = `http://127.0.0.1:${server.port}`;
+  const complaints: string[] = [];
+  const stage: Stage = {
+    browser,
+    server,
+    address,
+    complaints,
+    async openContext(options) {
+      const context = await browser.newContext(options);
+      contexts.push(context);
+      return context;
+    },
+    watch(page) {
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      page.on('console', (message) => {
+        if (!['error', 'warning'].includes(message.type())) return;
+        if (!networkNoise.test(message.text())) complaints.push(message.text());
+      });
+      return page;
+    },
+    async open(options, path = '/') {
+      const context = await stage.openContext(options);
+      const page = stage.watch(await context.newPage());
+      await page.goto(address + path);
+      return page;
+    },
+    async close() {
+      for (const context of contexts) await context.close();
+      await server.close();
+    },
+  };
+  return stage;
+}
+
+/** One browser for the tests of a file, and for each test a server and contexts of its own. */
+export function useStage(): () => Stage {
+  let browser: Browser | undefined;
+  let stage: Stage | undefined;
+  beforeAll(async () => {
+    if (chromiumPath !== undefined) browser = await launch();
+  });
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    if (browser) stage = await createStage(browser);
+  });
+  afterEach(async () => {
+    await stage?.close();
+    expect(stage?.complaints ?? []).toEqual([]);
+  });
+  return () => stage as Stage;
+}
+
+/** Keep a picture of the page, for people to look at. */
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(results, { recursive: true });
+  await page.screenshot({ path: `${results}${name}.png` });
+}
+
+const patience = { timeout: 20_000, interval: 20 };
+
+/** Wait until a run's log says something of a type, at least so often. */
+export async function untilLogged(
+  server: ExampleServer,
+  runId: string,
+  type: string,
+  count = 1,
+): Promise<void> {
+  await expect
+    .poll(() => server.log(runId).filter((event) => event.type === type).length, patience)
+    .toBeGreaterThanOrEqual(count);
+}
+
+/** The id of the latest run. */
+export async function latestRun(server: ExampleServer, count = 1): Promise<string> {
+  await expect.poll(() => server.runIds().length, patience).toBe(count);
+  return server.runIds().at(-1) as string;
+}
+
+/** What the page shows of the latest answer. */
+export async function shownText(page: Page): Promise<string> {
+  return (await page.locator('.assistant .text').last().textContent()) ?? '';
+}
+
+/** The page is done with the run, and shows its log: the text whole and once, after one start. */
+export async function expectWholeAnswer(
+  page: Page,
+  server: ExampleServer,
+  runId: string,
+  question: string,
+): Promise<void> {
+  await untilLogged(server, runId, 'RUN_FINISHED');
+  await page.locator('[role=log][aria-busy=false]').waitFor();
+  const log = server.log(runId);
+  expect(log.at(-1)).not.toHaveProperty('outcome');
+  expect(await shownText(page)).toBe(textOf(log));
+  expect(await page.locator('.user .text').last().textContent()).toBe(question);
+  expect(await page.locator('.tool').last().getAttribute('data-status')).toBe('done');
+  expect(await page.locator('.steps li:not([data-status=done])').count()).toBe(0);
+  expect(server.starts(runId)).toBe(1);
+}
+
+/** The names of the runs that the page remembers for the next one. */
+export function rememberedRuns(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    Object.values(sessionStorage).flatMap((text) =>
+      ((JSON.parse(text).runs ?? []) as { runId: string }[]).map((run) => run.runId),
+    ),
+  );
+}
+
+/** Type a question and send it. */
+export async function ask(page: Page, question: string): Promise<void> {
+  await page.getByLabel('Your question').fill(question);
+  await page.keyboard.press('Enter');
+}
+
+/** Reload, and wait until the page shows its conversation. */
+export async function reload(page: Page): Promise<void> {
+  await page.reload();
+  await page.locator('[role=log]').waitFor();
+}
