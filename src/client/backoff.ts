@@ -1,17 +1,13 @@
 import type { BackoffOptions } from './types.ts';
 
-/** What a close code asks for: another attempt, one with new credentials, or none. */
-export type CloseVerdict = 'retry' | 'auth' | 'final';
+/** Whether a close code asks for new credentials: 4401 and 4403. */
+export function isAuthCode(code: number): boolean {
+  return code === 4401 || code === 4403;
+}
 
-/** Judges a close code: what the client did wrong is final (RFC 6455 7.4.1, 3500–3999, 4400–4499), all else is retried. */
-export function judgeCloseCode(code: number): CloseVerdict {
-  if (code === 4401 || code === 4403) return 'auth';
-  if (code === 4408 || code === 4429) return 'retry';
-  return [1002, 1003, 1007, 1008, 1010].includes(code) ||
-    (code >= 3500 && code < 4000) ||
-    (code >= 4400 && code < 4500)
-    ? 'final'
-    : 'retry';
+/** Whether a close code says that the client did wrong, so that another attempt is no use (RFC 6455 7.4, and 3500–3999, 4400–4499 but 4401, 4403, 4408 and 4429). */
+export function isFinalCode(code: number): boolean {
+  return /^(10(0[2378]|10)|3[5-9]..|44(?!0[138]|29)..)$/.test(`${code}`);
 }
 
 /**
@@ -20,6 +16,7 @@ export function judgeCloseCode(code: number): CloseVerdict {
  */
 export function getRetryDelay(retry: number, options: BackoffOptions, chance: number): number {
   const { first = 1_000, min = 500, max = 20_000, factor = 2 } = options;
-  if (retry < 2) return chance * first;
-  return min + chance * Math.max(0, Math.min(max, min * factor ** retry) - min);
+  return retry < 2
+    ? chance * first
+    : min + chance * Math.max(0, Math.min(max, min * factor ** retry) - min);
 }

@@ -1,7 +1,13 @@
 import type { Environment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
-import { getRetryDelay, judgeCloseCode } from './backoff.ts';
-import { type CreateDialer, createPartyDialer, type DialEnd, type Dialer } from './dialer.ts';
+import { getRetryDelay, isAuthCode, isFinalCode } from './backoff.ts';
+import {
+  broken,
+  type CreateDialer,
+  createPartyDialer,
+  type DialEnd,
+  type Dialer,
+} from './dialer.ts';
 import { createLiveness } from './heartbeat.ts';
 import { listenToPage } from './page-events.ts';
 import type {
@@ -14,6 +20,7 @@ import type {
   WebSocketConstructor,
   WebSocketData,
 } from './types.ts';
+import type { Wire } from './wire.ts';
 
 /** What a client can be given in place of the real thing. */
 export interface ClientInternals {
@@ -28,42 +35,33 @@ export interface ConnectionHandlers {
   isWanted(): boolean;
   opened(reason: ConnectReason): void;
   received(data: string | ArrayBuffer): void;
-  /** The state is another than before, not `open`; `close`: because this ended, `wasOpen` or as an attempt. */
+  /** The state is another than before; `close`: because an attempt or (`wasOpen`) the socket ended. */
   changed(close?: CloseInfo, wasOpen?: boolean): void;
-  /** The connection has been open for long enough to be called stable. */
-  stable(): void;
   ping(message: () => unknown): void;
-  retry(attempt: number, delay: number): void;
   page(type: 'hide' | 'show'): void;
 }
 
 /** One socket that is kept open: attempts, waits, liveness, the page's life. Knows nothing of messages. */
-export interface Connection {
-  getState(): ConnectionState;
-  /** Dials now, whatever goes on; an open socket is given up with `error`. */
+export interface Connection extends Pick<Wire, 'setPing' | 'setIdleTimeout' | 'setRetryHint'> {
+  getSnapshot(): ConnectionState;
+  /** Dials now, whatever goes on; an open socket is given up because of `error`. */
   connect(reason: ConnectReason, error?: RunSocketError): void;
-  /** Nobody needs it any more. */
-  rest(): void;
-  /** Closed for good. */
-  finish(code: number, reason: string): void;
-  send(data: WebSocketData): boolean;
-  setPing(interval: number, message: () => unknown): void;
-  setIdleTimeout(ms: number | undefined): void;
-  setRetryHint(hint: { readonly spread?: number; readonly after?: number }): void;
+  /** Ends it, until the next `connect()`: for good with an `error`, else because nobody needs it. */
+  finish(error?: RunSocketError, code?: number, reason?: string): void;
+  transfer(data: WebSocketData): boolean;
 }
 
 const noop = () => {};
 
-const offlineDelay = 30_000;
-
-function describe({ code, reason, cause }: DialEnd, wasOpen: boolean): RunSocketError {
-  const { message, code: name } = (cause ?? {}) as { message?: string; code?: string };
+function describe(
+  cause: { readonly message?: string; readonly code?: unknown; readonly reason?: string },
+  wasOpen: boolean,
+): RunSocketError {
+  const { message, code = cause, reason = '' } = cause;
   return new RunSocketError(
     'closed',
-    `${wasOpen ? 'Connection closed' : 'Could not connect'}: ${
-      message || name || (cause === undefined ? `${code} ${reason}`.trim() : String(cause))
-    }`,
-    cause ?? { code, reason },
+    `${wasOpen ? 'Connection closed' : 'Could not connect'}: ${message || `${code} ${reason}`.trim()}`,
+    cause,
   );
 }
 
@@ -74,17 +72,23 @@ export function createConnection<In, Out>(
   internals: ClientInternals,
   handlers: ConnectionHandlers,
 ): Connection {
-  const { environment, dialer: createDialer = createPartyDialer } = internals;
+  const { environment, dialer: createDialer } = internals;
   const { now, page, setTimer } = environment;
-  const { backoff = {}, connectTimeout = 8_000, maxRetries = Infinity, protocols } = options;
-  const heartbeat = options.heartbeat ?? {};
+  const {
+    backoff = {},
+    connectTimeout = 8_000,
+    heartbeat = {},
+    maxRetries = Infinity,
+    protocols,
+  } = options;
+  const { interval, timeout = 5_000, message: ownPing } = heartbeat || {};
   const liveness = createLiveness();
   let state: ConnectionState = { status: 'idle', attempt: 0 };
   let attempt = 0;
-  let hasAskedAgain = false;
+  let needsAuth = false;
   let isSuspended = false;
-  let spread: number | undefined;
-  let after = 0;
+  let policy = backoff;
+  let extraDelay = 0;
   let dialer: Dialer | undefined;
   let reason: ConnectReason;
   let controller: AbortController | undefined;
@@ -98,7 +102,6 @@ export function createConnection<In, Out>(
   const leave = () => {
     stopTimer();
     stopLook();
-    stopTimer = stopLook = noop;
   };
 
   const go = (
@@ -106,75 +109,57 @@ export function createConnection<In, Out>(
     error?: RunSocketError,
     close?: CloseInfo,
     retryAt?: number,
-    next?: AbortController,
   ) => {
     const wasOpen = state.status === 'open';
     const given = controller;
-    controller = next;
-    state = {
-      status,
-      attempt,
-      ...(retryAt !== undefined && { retryAt }),
-      ...(error && { error }),
-    };
+    controller = status === 'connecting' ? new AbortController() : undefined;
+    state = { status, attempt, ...(error && { error }), ...(retryAt && { retryAt }) };
     handlers.changed(close, wasOpen);
     given?.abort();
   };
 
-  const giveUp = (error: RunSocketError, code = 1006, text = ''): CloseInfo | undefined =>
-    state.status === 'open' ? { code, reason: text, wasClean: code !== 1006, error } : undefined;
+  // How an open socket ended that was given up here.
+  const giveUp = (error: RunSocketError, code = 1000, text = ''): CloseInfo | undefined =>
+    state.status === 'open' ? { code, reason: text, wasClean: false, error } : undefined;
 
-  const stopAll = (code?: number, text?: string) => {
+  const end = (error?: RunSocketError, close?: CloseInfo) => {
     leave();
     stopPage?.();
     stopPage = undefined;
-    dialer?.stop(code, text);
+    dialer?.stop(close?.code, close?.reason);
+    go(error ? 'closed' : 'idle', error, close);
   };
 
-  const finish = (error: RunSocketError, close?: CloseInfo) => {
-    stopAll();
-    go('closed', error, close);
-  };
-
-  const rest = (close?: CloseInfo) => {
-    const info =
-      close ?? giveUp(new RunSocketError('closed', 'Nobody needs the connection.'), 1000);
-    stopAll();
-    go('idle', undefined, info);
-  };
-
-  const ask = async (own: AbortController) => {
-    const context: ConnectContext = { attempt, reason, signal: own.signal };
-    const call = async <T>(provider: T | ((context: ConnectContext) => T | Promise<T>)) =>
-      typeof provider === 'function'
-        ? (provider as (context: ConnectContext) => T | Promise<T>)(context)
-        : provider;
+  const ask = async ({ signal }: AbortController) => {
+    const context: ConnectContext = { attempt, reason, signal };
+    const call = async (provider: unknown) =>
+      typeof provider === 'function' ? provider(context) : provider;
+    const isCurrent = () => controller?.signal === signal;
     try {
-      const [address, names] = await Promise.all([
-        call<string | URL>(url),
-        call<string | string[] | undefined>(protocols),
-      ]);
-      if (controller === own) dialer?.dial(String(address), names);
-    } catch (cause) {
-      if (controller === own) ended({ code: 1006, reason: '', wasClean: false, cause });
+      const [address, names] = await Promise.all([call(url), call(protocols)]);
+      if (isCurrent()) dialer?.dial(`${address}`, names);
+    } catch (error) {
+      if (isCurrent()) ended(broken, error);
     }
   };
 
   const connect = (why: ConnectReason, error?: RunSocketError) => {
     const { status } = state;
     const close = error && giveUp(error);
-    if (status === 'idle' || status === 'closed') {
-      attempt = 0;
-      hasAskedAgain = false;
-    }
+    const first = (status === 'closed' ? undefined : state.error) ?? (close && error);
+    const WebSocket = options.WebSocket ?? page.WebSocket;
     leave();
-    if (status !== 'waiting') dialer?.stop(1000, '', why === 'idle');
-    const WebSocket = options.WebSocket ?? (page.WebSocket as WebSocketConstructor | undefined);
-    if (!WebSocket && !internals.dialer) {
-      finish(new RunSocketError('unsupported', 'No WebSocket here: pass one in the options.'));
-      return;
+    // While waiting, the dialer is ready for the next attempt.
+    if (status !== 'waiting') dialer?.stop();
+    if (!WebSocket && !createDialer) {
+      return end(new RunSocketError('unsupported', 'There is no WebSocket: pass one.'));
     }
-    dialer ??= createDialer(WebSocket as WebSocketConstructor, {
+    if (!stopPage) {
+      attempt = 0;
+      needsAuth = false;
+      stopPage = listenToPage(page, pageListeners);
+    }
+    dialer ??= (createDialer ?? createPartyDialer)(WebSocket as WebSocketConstructor, {
       onOpen,
       onMessage(data) {
         liveness.frame(now());
@@ -182,65 +167,41 @@ export function createConnection<In, Out>(
       },
       onEnd: ended,
     });
-    stopPage ??= listenToPage(page, pageHandlers);
-    reason = why;
-    const own = new AbortController();
+    reason = needsAuth ? 'auth' : why;
     stopTimer = setTimer(() => {
-      dialer?.stop(1000, '', true);
+      dialer?.stop();
       const text = `No connection within ${connectTimeout} ms.`;
-      ended({ code: 1006, reason: '', wasClean: false }, new RunSocketError('timeout', text));
+      ended(broken, undefined, new RunSocketError('timeout', text));
     }, connectTimeout);
-    go(
-      'connecting',
-      status === 'closed' ? undefined : (state.error ?? error),
-      close,
-      undefined,
-      own,
-    );
-    if (controller === own) void ask(own);
+    go('connecting', first, close);
+    if (controller) void ask(controller);
   };
 
-  const wait = (why: ConnectReason, error: RunSocketError, close?: CloseInfo) => {
-    const first = spread ?? backoff.first;
-    const policy = first === undefined ? backoff : { ...backoff, first };
-    let delay = getRetryDelay(attempt, policy, environment.random()) + after;
-    after = 0;
+  const wait = (error: RunSocketError, close?: CloseInfo) => {
+    let delay = getRetryDelay(attempt, policy, environment.random()) + extraDelay;
+    extraDelay = 0;
     // The browser may be wrong about it.
-    if (page.navigator?.onLine === false) delay = Math.max(delay, offlineDelay);
-    delay = Math.min(delay, 2 ** 31 - 1);
-    stopTimer = setTimer(() => connect(why), delay);
-    handlers.retry(attempt, delay);
+    if (page.navigator?.onLine === false) delay = Math.max(delay, 30_000);
+    stopTimer = setTimer(() => connect('retry'), delay);
     go('waiting', error, close, now() + delay);
   };
 
-  function ended(end: DialEnd, known?: RunSocketError): void {
-    const wasOpen = state.status === 'open';
-    const close: CloseInfo = {
-      code: end.code,
-      reason: end.reason,
-      wasClean: end.wasClean,
-      error: known ?? describe(end, wasOpen),
-    };
+  function ended(how: DialEnd, cause?: unknown, known?: RunSocketError): void {
+    const close = { ...how, error: known ?? describe(cause ?? how, state.status === 'open') };
     const error = state.error ?? close.error;
+    const isAuth = isAuthCode(how.code);
+    let isRetried = !(isAuth ? needsAuth : isFinalCode(how.code));
     leave();
     attempt++;
-    if (!handlers.isWanted()) {
-      rest(close);
-      return;
-    }
-    let verdict = judgeCloseCode(close.code);
-    if (verdict === 'auth') {
-      if (hasAskedAgain) verdict = 'final';
-      hasAskedAgain = true;
-    }
-    let isRetried: boolean | undefined;
+    needsAuth ||= isAuth;
     try {
-      isRetried = options.shouldReconnect?.(close);
+      isRetried = options.shouldReconnect?.(close) ?? isRetried;
     } catch (thrown) {
       environment.report(thrown);
     }
-    if (!(isRetried ?? verdict !== 'final') || attempt > maxRetries) finish(error, close);
-    else wait(judgeCloseCode(close.code) === 'auth' ? 'auth' : 'retry', error, close);
+    if (!handlers.isWanted()) end(undefined, close);
+    else if (isRetried && attempt <= maxRetries) wait(error, close);
+    else end(error, close);
   }
 
   const look = (woken = false) => {
@@ -248,16 +209,15 @@ export function createConnection<In, Out>(
     if (state.status !== 'open') return;
     const isHidden = page.document?.visibilityState === 'hidden';
     const { act, next } = liveness.look(now(), woken, isHidden);
-    if (next !== undefined) stopLook = setTimer(() => look(), next);
+    if (next) stopLook = setTimer(() => look(), next);
     if (act === 'ping') handlers.ping(pingMessage);
-    else if (act)
-      connect('idle', new RunSocketError('timeout', 'Nothing was received for too long.'));
+    else if (act) connect('idle', new RunSocketError('timeout', 'Nothing came in time.'));
   };
 
-  const watch = (interval: number, message: () => unknown) => {
+  const watch = (ms: number, message: () => unknown) => {
     pingMessage = message;
-    const { timeout = 5_000 } = heartbeat || {};
-    liveness.setPing({ interval, timeout }, now());
+    liveness.setPing({ interval: interval ?? ms, timeout }, now());
+    look();
   };
 
   function onOpen(): void {
@@ -265,30 +225,27 @@ export function createConnection<In, Out>(
     controller = undefined;
     state = { status: 'open', attempt };
     liveness.open(now());
-    if (heartbeat && heartbeat.message !== undefined) {
-      const { message } = heartbeat;
-      watch(heartbeat.interval ?? 15_000, () =>
-        typeof message === 'function' ? message() : message,
-      );
-    }
+    if (ownPing !== undefined) {
+      watch(15_000, () => (typeof ownPing === 'function' ? ownPing() : ownPing));
+    } else look();
     stopTimer = setTimer(() => {
-      hasAskedAgain = false;
-      if (!attempt) return;
       attempt = 0;
-      state = { status: 'open', attempt };
-      handlers.stable();
+      needsAuth = false;
+      if (state.attempt) {
+        state = { status: 'open', attempt };
+        handlers.changed();
+      }
     }, backoff.resetAfter ?? 5_000);
-    look();
     handlers.opened(reason);
   }
 
-  // Gives up whatever there is, without another attempt by itself.
-  const suspend = (message: string) => {
-    const error = new RunSocketError('closed', message);
+  // Gives up whatever there is; no other attempt follows by itself.
+  const suspend = (text: string, next: (error: RunSocketError, close?: CloseInfo) => void) => {
+    const error = new RunSocketError('closed', text);
     const close = giveUp(error);
     leave();
     dialer?.stop();
-    return { error: state.error ?? error, close };
+    next(state.error ?? error, close);
   };
 
   const wake = () => {
@@ -297,24 +254,21 @@ export function createConnection<In, Out>(
     else connect('wake');
   };
 
-  const pageHandlers = {
+  const pageListeners = {
     online: wake,
     offline() {
-      if (isSuspended) return;
-      const { error, close } = suspend('The browser is offline.');
-      wait('retry', error, close);
+      if (!isSuspended) suspend('Offline.', wait);
     },
-    visible() {
-      if (state.status !== 'connecting') wake();
+    visibilitychange() {
+      if (page.document?.visibilityState === 'visible' && state.status !== 'connecting') wake();
     },
-    hide() {
+    pagehide() {
       handlers.page('hide');
       if (!stopPage) return;
       isSuspended = true;
-      const { error, close } = suspend('The page was left.');
-      go('waiting', error, close);
+      suspend('The page was left.', (error, close) => go('waiting', error, close));
     },
-    show() {
+    pageshow() {
       if (!isSuspended) return;
       isSuspended = false;
       handlers.page('show');
@@ -323,29 +277,24 @@ export function createConnection<In, Out>(
   };
 
   return {
-    getState: () => state,
+    getSnapshot: () => state,
     connect,
-    rest: () => rest(),
-    finish(code, text) {
-      if (state.status === 'closed') return;
-      const error = state.error ?? new RunSocketError('closed', 'The client was closed.');
-      const close = giveUp(error, code, text);
-      stopAll(code, text);
-      go('closed', error, close);
-    },
-    send: (data) => state.status === 'open' && !!dialer?.send(data),
-    setPing(interval, message) {
-      if (!heartbeat || heartbeat.message !== undefined) return;
-      watch(heartbeat.interval ?? interval, message);
-      look();
+    finish: (error, code, text) =>
+      end(
+        error && (state.error ?? error),
+        giveUp(error ?? new RunSocketError('closed', 'Not needed.'), code, text),
+      ),
+    transfer: (data) => state.status === 'open' && !!dialer?.send(data),
+    setPing(ms, message) {
+      if (heartbeat && ownPing === undefined) watch(ms, message);
     },
     setIdleTimeout(ms) {
       liveness.setIdle(ms, now());
       look();
     },
-    setRetryHint(hint) {
-      spread = hint.spread ?? spread;
-      after = hint.after ?? after;
+    setRetryHint({ spread, after = extraDelay }) {
+      if (spread !== undefined) policy = { ...backoff, first: spread };
+      extraDelay = after;
     },
   };
 }

@@ -7,23 +7,25 @@ export interface DialEnd {
   readonly code: number;
   readonly reason: string;
   readonly wasClean: boolean;
-  /** What the socket, or its constructor, reported. */
-  readonly cause?: unknown;
 }
+
+/** The end of what ended without a close frame. */
+export const broken: DialEnd = { code: 1006, reason: '', wasClean: false };
 
 /** What a dialer tells: for each `dial()` at most one `onOpen`, then messages, then one `onEnd`; nothing after `stop()`. */
 export interface DialHandlers {
   onOpen(): void;
   onMessage(data: string | ArrayBuffer): void;
-  onEnd(end: DialEnd): void;
+  /** `cause`: what the socket, or its constructor, reported. */
+  onEnd(end: DialEnd, cause?: unknown): void;
 }
 
 /** One socket at a time; when to dial is decided by its owner. */
 export interface Dialer {
-  /** Opens a socket. Only after `onEnd`, after `stop()`, or first of all. */
+  /** Opens a socket. First of all, or after `onEnd` or `stop()`. */
   dial(url: string, protocols?: string | string[]): void;
-  /** Detaches the socket or the attempt, then closes it; `dead`: without waiting for the peer's goodbye. */
-  stop(code?: number, reason?: string, dead?: boolean): void;
+  /** Detaches the socket or the attempt, then closes it: with a code politely, without one at once. */
+  stop(code?: number, reason?: string): void;
   /** `false` where the socket cannot take it any more. */
   send(data: WebSocketData): boolean;
 }
@@ -31,12 +33,7 @@ export interface Dialer {
 /** What makes a dialer. */
 export type CreateDialer = (WebSocket: WebSocketConstructor, handlers: DialHandlers) => Dialer;
 
-interface Target {
-  readonly url: string;
-  readonly protocols: string | string[] | null;
-}
-
-type RawSocket = WebSocketLike & { terminate?: () => void };
+type Protocols = string | string[] | null;
 
 // Bundlers that follow Node's rules hand over the whole CommonJS module as its default export.
 const Engine: typeof PartySocket =
@@ -51,64 +48,53 @@ const Engine: typeof PartySocket =
  */
 export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
   let engine: PartySocket | undefined;
-  let raw: RawSocket | undefined;
+  let attached: (WebSocketLike & { terminate?: () => void }) | undefined;
   let cause: unknown;
-  let target: Target | undefined;
-  let wake: ((target: Target) => void) | undefined;
+  let target: Promise<readonly [string, Protocols]>;
+  let aim: (target: [string, Protocols]) => void;
 
-  const end = (info: DialEnd) => {
-    raw = undefined;
-    handlers.onEnd(info);
+  const reset = () => {
+    attached = undefined;
+    target = new Promise((resolve) => {
+      aim = resolve;
+    });
+  };
+  reset();
+
+  const end = (how: DialEnd, why: unknown) => {
+    reset();
+    handlers.onEnd(how, why);
   };
 
-  const start = (): PartySocket => {
-    let asked: Promise<Target>;
-    const isCurrent = () => engine === own;
-
-    // Hands partysocket a socket without its messages: it would clone every one of them.
-    function Socket(url: string, protocols?: string | string[]): object {
-      cause = undefined;
-      let socket: RawSocket;
-      try {
-        socket = protocols ? new WebSocket(url, protocols) : new WebSocket(url);
-      } catch (error) {
-        // partysocket has no event for this one.
-        if (isCurrent()) end({ code: 1006, reason: '', wasClean: false, cause: error });
-        throw error;
-      }
-      socket.binaryType = 'arraybuffer';
+  function Socket(url: string, protocols?: string | string[]): WebSocketLike {
+    cause = undefined;
+    try {
+      const socket = protocols ? new WebSocket(url, protocols) : new WebSocket(url);
+      const listen = socket.addEventListener;
       socket.addEventListener('message', (event: { data: string | ArrayBuffer }) => {
-        if (raw === socket) handlers.onMessage(event.data);
+        if (socket === attached) handlers.onMessage(event.data);
       });
       socket.addEventListener('error', (event: { error?: unknown; message?: unknown }) => {
-        if (raw === socket) cause ??= event.error ?? event.message;
+        if (socket === attached) cause ??= event.error ?? event.message;
       });
-      raw = socket;
-      return {
-        get readyState() {
-          return socket.readyState;
-        },
-        close: (code?: number, reason?: string) => socket.close(code, reason),
-        addEventListener(type: string, listener: () => void) {
-          if (type !== 'message') socket.addEventListener(type, listener);
-        },
-        removeEventListener: (type: string, listener: () => void) =>
-          socket.removeEventListener(type, listener),
+      // partysocket would clone every message, listener or not.
+      socket.addEventListener = (type, listener) => {
+        if (type !== 'message') listen.call(socket, type, listener);
       };
+      attached = socket;
+      return socket;
+    } catch (error) {
+      // partysocket has no event for this one.
+      end(broken, error);
+      throw error;
     }
+  }
 
-    const own: PartySocket = new Engine(
-      () => {
-        asked = new Promise((resolve) => {
-          if (!isCurrent()) return;
-          if (target) resolve(target);
-          else wake = resolve;
-          target = undefined;
-        });
-        return asked.then(({ url }) => url);
-      },
-      // Asked right after the url, and settled with it.
-      () => asked.then(({ protocols }) => protocols),
+  const start = () => {
+    engine = new Engine(
+      () => target.then(([url]) => url),
+      // Asked together with the url, so it has to wait as long.
+      () => target.then(([, protocols]) => protocols),
       {
         WebSocket: Socket,
         maxEnqueuedMessages: 0,
@@ -117,39 +103,35 @@ export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
         connectionTimeout: 2 ** 31 - 1,
       },
     );
-    own.onopen = () => handlers.onOpen();
-    own.onclose = (event) => {
-      if (!raw) return;
-      end(
-        // After an `error` partysocket makes up a clean close and drops the real one.
-        (event as unknown) instanceof MadeUpCloseEvent
-          ? { code: 1006, reason: '', wasClean: false, cause }
-          : { code: event.code, reason: event.reason, wasClean: event.wasClean, cause },
-      );
+    engine.binaryType = 'arraybuffer';
+    engine.onopen = handlers.onOpen;
+    engine.onclose = (event) => {
+      if (!attached) return;
+      const { code, reason, wasClean } = event;
+      // After an `error` partysocket makes up a clean close and drops the real one.
+      end(event instanceof MadeUpCloseEvent ? broken : { code, reason, wasClean }, cause);
     };
-    return own;
   };
 
   return {
-    dial(url, protocols = undefined) {
-      const next = { url, protocols: protocols ?? null };
-      if (wake) wake(next);
-      else target = next;
-      wake = undefined;
-      engine ??= start();
+    dial(url, protocols) {
+      if (!engine) start();
+      aim([url, protocols ?? null]);
     },
-    stop(code, reason, dead) {
+    stop(code, reason) {
       const stopped = engine;
-      const socket = raw;
-      engine = raw = wake = target = undefined;
+      const socket = attached;
+      engine = undefined;
+      reset();
       if (!stopped) return;
       stopped.onopen = stopped.onclose = null;
       stopped.close(code, reason);
-      if (dead) socket?.terminate?.();
+      // Only `ws` has it: there a dead peer would keep the process alive for 30 s.
+      if (!code) socket?.terminate?.();
     },
     send(data) {
-      if (raw?.readyState !== 1) return false;
-      raw.send(data);
+      if (attached?.readyState !== 1) return false;
+      attached.send(data);
       return true;
     },
   };

@@ -1,4 +1,4 @@
-/** How long any frame may take after a wake-up, in ms. */
+/** How long any frame may take after a wake-up where nothing is pinged, in ms. */
 const grace = 1_000;
 /** The longest wait between two looks, in ms: this is how soon a leap of the clock is noticed. */
 const tick = 5_000;
@@ -7,7 +7,7 @@ const longestIdle = 300_000;
 /** What to do now, and in how many ms to look again; nothing to look for without `next`. */
 export interface LivenessStep {
   readonly act?: 'ping' | 'swap' | undefined;
-  readonly next?: number | undefined;
+  readonly next?: number;
 }
 
 /** Tells a quiet socket from a dead one, by received frames alone. Has no timer: it is told the time. */
@@ -16,7 +16,7 @@ export interface Liveness {
   open(now: number): void;
   /** Any frame was received. */
   frame(now: number): void;
-  /** Ping after `interval` ms of silence; swap when `timeout` ms after the ping nothing came. */
+  /** Ping after `interval` ms of silence; swap when nothing came `timeout` ms after the ping. */
   setPing(ping: { readonly interval: number; readonly timeout: number }, now: number): void;
   /** Swap after this silence, in ms, where nothing is pinged. Doubles up to 5 min while it stays quiet. */
   setIdle(ms: number | undefined, now: number): void;
@@ -29,31 +29,22 @@ export function createLiveness(): Liveness {
   let ping: { readonly interval: number; readonly timeout: number } | undefined;
   let idleBase: number | undefined;
   let idle = 0;
-  let quietSince = 0;
-  let looked = 0;
+  // The last frame, or the last probe: a question that any frame answers.
+  let since = 0;
+  let probes = 0;
   let due = 0;
-  // While an answer is awaited: since when, and how long it may take.
-  let probedAt: number | undefined;
-  let patience = 0;
-  let isLastChance = false;
 
-  const probe = (now: number): 'ping' | undefined => {
-    probedAt = now;
-    patience = ping ? ping.timeout : grace;
-    isLastChance = !ping;
-    return ping && 'ping';
-  };
   const frame = (now: number) => {
-    quietSince = now;
-    probedAt = undefined;
+    since = now;
+    probes = 0;
     idle = idleBase ?? 0;
   };
 
   return {
     open(now) {
       ping = undefined;
-      quietSince = looked = due = now;
-      probedAt = undefined;
+      since = due = now;
+      probes = 0;
     },
     frame,
     setPing(next, now) {
@@ -66,44 +57,23 @@ export function createLiveness(): Liveness {
       frame(now);
     },
     look(now, woken, hidden) {
+      if (!ping && idleBase === undefined) return {};
+      const getLimit = () => (probes ? (ping ? ping.timeout : grace) : ping ? ping.interval : idle);
+      // Timers run late after sleep, and the wall clock may be set back.
+      const late = Math.abs(now - due);
       let act: LivenessStep['act'];
-      if (now < looked) {
-        // The wall clock was set back.
-        const shift = now - looked;
-        quietSince += shift;
-        due += shift;
-        if (probedAt !== undefined) probedAt += shift;
+      since = Math.min(since, now);
+      const isOver = now - since >= getLimit();
+      // A late look may come before frames that arrived meanwhile: it asks once more.
+      if (isOver && (probes ? probes > 1 || late < grace : !ping && late < grace)) {
+        act = 'swap';
+        if (!probes) idle = Math.min(idle * 2, longestIdle);
+      } else if (isOver || (late >= tick && !hidden) || (woken && !probes)) {
+        probes++;
+        since = now;
+        if (ping) act = 'ping';
       }
-      const late = now - due;
-      looked = now;
-      if (!ping && idleBase === undefined) {
-        probedAt = undefined;
-        return {};
-      }
-      if (late >= tick && !hidden) act = probe(now);
-      else if (woken && probedAt === undefined) act = probe(now);
-      else if (probedAt !== undefined) {
-        if (now - probedAt >= patience) {
-          // A late look may run before the frames that arrived meanwhile.
-          if (late < grace || isLastChance) act = 'swap';
-          else {
-            probedAt = now;
-            patience = grace;
-            isLastChance = true;
-          }
-        }
-      } else if (now - quietSince >= (ping ? ping.interval : idle)) {
-        if (ping || late >= grace) act = probe(now);
-        else {
-          act = 'swap';
-          idle = Math.min(idle * 2, longestIdle);
-        }
-      }
-      const next =
-        probedAt === undefined
-          ? (ping ? ping.interval : idle) - now + quietSince
-          : patience - now + probedAt;
-      due = now + Math.min(next, tick);
+      due = now + Math.min(getLimit() - now + since, tick);
       return { act, next: due - now };
     },
   };

@@ -3,7 +3,7 @@ import type { WebSocketData } from './types.ts';
 
 /** Messages that wait for an open connection, oldest first. */
 export interface Outbox {
-  readonly size: number;
+  isEmpty(): boolean;
   /** Keeps a message; throws `queue-full` beyond the limit. */
   push(data: WebSocketData, message: unknown): void;
   /** Hands messages over until `transmit` takes no more; what it did not take stays. */
@@ -12,24 +12,20 @@ export interface Outbox {
 
 /** Make an outbox of `limit` messages. */
 export function createOutbox(limit: number): Outbox {
-  const entries: { readonly data: WebSocketData; readonly message: unknown }[] = [];
+  const entries = new Set<readonly [WebSocketData, unknown]>();
   return {
-    get size() {
-      return entries.length;
-    },
+    isEmpty: () => !entries.size,
     push(data, message) {
-      if (entries.length >= limit) {
-        throw new RunSocketError('queue-full', `${limit} messages wait for a connection already.`);
+      if (entries.size >= limit) {
+        throw new RunSocketError('queue-full', `${limit} messages are waiting.`);
       }
-      entries.push({ data, message });
+      entries.add([data, message]);
     },
     flush(transmit) {
-      let sent = 0;
-      for (const { data, message } of entries) {
-        if (!transmit(data, message)) break;
-        sent++;
+      for (const entry of entries) {
+        if (!transmit(...entry)) return;
+        entries.delete(entry);
       }
-      entries.splice(0, sent);
     },
   };
 }

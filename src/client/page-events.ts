@@ -1,35 +1,19 @@
 import type { PageGlobals } from '../internal/environment.ts';
 
-/** What of the page's life concerns a connection. */
-export interface PageHandlers {
-  online(): void;
-  offline(): void;
-  /** The page can be seen again. */
-  visible(): void;
-  /** The page is left; it may be kept in the back/forward cache. */
-  hide(): void;
-  /** The page is shown, for the first time or after it was kept. */
-  show(): void;
-}
+/** The events of a page's life that concern a connection. */
+export type PageEventType = 'online' | 'offline' | 'pagehide' | 'pageshow' | 'visibilitychange';
 
 /** Listens to the page, as far as there is one; returns what stops it. */
-export function listenToPage(page: PageGlobals, handlers: PageHandlers): () => void {
-  const { document } = page;
-  const listeners = {
-    online: handlers.online,
-    offline: handlers.offline,
-    pagehide: handlers.hide,
-    pageshow: handlers.show,
-  };
-  const onVisibility = () => {
-    if (document?.visibilityState === 'visible') handlers.visible();
-  };
-  for (const [type, listener] of Object.entries(listeners)) page.addEventListener?.(type, listener);
-  document?.addEventListener?.('visibilitychange', onVisibility);
-  return () => {
-    for (const [type, listener] of Object.entries(listeners)) {
-      page.removeEventListener?.(type, listener);
+export function listenToPage(
+  page: PageGlobals,
+  listeners: { readonly [Type in PageEventType]: () => void },
+): () => void {
+  const visit = (method: 'addEventListener' | 'removeEventListener') => {
+    for (const type of Object.keys(listeners) as PageEventType[]) {
+      const target = type === 'visibilitychange' ? page.document : page;
+      target?.[method]?.(type, listeners[type]);
     }
-    document?.removeEventListener?.('visibilitychange', onVisibility);
   };
+  visit('addEventListener');
+  return () => visit('removeEventListener');
 }

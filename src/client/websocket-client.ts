@@ -1,11 +1,11 @@
 import { defaultEnvironment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createListeners, type Listeners } from '../internal/observable.ts';
-import { createCodec } from './codec.ts';
+import { encode, parseJson, validate } from './codec.ts';
 import { type ClientInternals, createConnection } from './connection.ts';
 import { createOutbox } from './outbox.ts';
 import type {
-  CloseInfo,
+  InspectRecord,
   UrlProvider,
   WebSocketClient,
   WebSocketClientEvents,
@@ -40,9 +40,17 @@ export function createClient<In = unknown, Out = unknown>(
   internals: ClientInternals,
 ): WebSocketClient<In, Out> {
   const { environment } = internals;
-  const { linger = 1_000, queueLimit = 1_000, inspect } = options;
+  const {
+    inspect,
+    linger = 1_000,
+    on = {},
+    parse = parseJson,
+    queueLimit = 1_000,
+    schema,
+    serialize = JSON.stringify,
+    token,
+  } = options;
   const { report } = environment;
-  const codec = createCodec(options);
   const outbox = createOutbox(queueLimit);
   const subscribers = createListeners<void>(report);
   const listeners: {
@@ -59,20 +67,12 @@ export function createClient<In = unknown, Out = unknown>(
   let stopLinger = () => {};
   // The largest frame since the last one received: the one that a close code 1009 is about.
   let largest: { readonly size: number; readonly owner: string | undefined } | undefined;
-  let ready = createReady();
+  let ready: Promise<void>;
+  let settleReady: ((error?: RunSocketError) => void) | undefined;
 
   const isWanted = () => isKept || holders > 0;
 
-  const record: Wire['inspect'] = (entry) => {
-    if (!inspect) return;
-    try {
-      inspect({ at: environment.now(), ...entry } as never);
-    } catch (error) {
-      report(error);
-    }
-  };
-
-  // Runs a callback of the layer above: what it throws stops nothing here.
+  // Runs what belongs to somebody else: what it throws stops nothing here.
   const guard = (task: () => void) => {
     try {
       task();
@@ -81,38 +81,56 @@ export function createClient<In = unknown, Out = unknown>(
     }
   };
 
+  const record: Wire['inspect'] = (entry) => {
+    if (inspect) guard(() => inspect({ at: environment.now(), ...entry } as InspectRecord));
+  };
+
+  const renewReady = () => {
+    if (settleReady) return;
+    ready = new Promise((resolve, reject) => {
+      settleReady = (error) => {
+        settleReady = undefined;
+        if (error) reject(error);
+        else resolve();
+      };
+    });
+    // Nobody has to listen.
+    ready.catch(() => {});
+  };
+  renewReady();
+
   const refuse = (cause: unknown, data: unknown) => {
-    const detail = (cause as Error | undefined)?.message ?? cause;
     record({ type: 'drop', reason: 'bad-message', data });
+    const detail = (cause as Error | undefined)?.message;
     listeners.error.emit(new RunSocketError('bad-message', `Bad message: ${detail}`, cause));
   };
 
-  const deliver = (message: unknown, batched: boolean) => {
-    let value: In;
-    if (wire.peer?.control(message)) return;
-    try {
-      value = codec.check(message);
-    } catch (error) {
-      refuse(error, message);
-      return;
-    }
-    listeners.message.emit(value);
-    wire.peer?.message(value, batched);
-  };
+  const deliver = (message: unknown, isBatched: boolean) =>
+    guard(() => {
+      let value: In;
+      if (wire.peer?.control(message)) return;
+      try {
+        value = validate(message, schema);
+      } catch (error) {
+        refuse(error, message);
+        return;
+      }
+      listeners.message.emit(value);
+      wire.peer?.message(value, isBatched);
+    });
 
-  const blame = ({ error: cause }: CloseInfo) => {
+  const blame = (cause: RunSocketError) => {
     if (!largest) return;
     const { size, owner } = largest;
-    const text = `The server refused a message of length ${size} as too large.`;
+    const text = `The server refused a message of length ${size}.`;
     const error = new RunSocketError('too-large', text, cause);
-    largest = undefined;
     if (owner === undefined) listeners.error.emit(error);
     else guard(() => wire.peer?.tooLarge(owner, error));
   };
 
   const transmit: Wire['transmit'] = (data, message, owner) => {
-    if (!connection.send(data)) return false;
-    const size = typeof data === 'string' ? data.length : data.byteLength;
+    if (!connection.transfer(data)) return false;
+    const size = (data as string).length ?? (data as ArrayBuffer).byteLength;
     if (!largest || size > largest.size) largest = { size, owner };
     record({ type: 'frame', direction: 'out', data: message });
     return true;
@@ -121,71 +139,66 @@ export function createClient<In = unknown, Out = unknown>(
   const connection = createConnection(url, options, internals, {
     isWanted,
     opened(reason) {
-      const opened = connection.getState();
-      const isOver = () => connection.getState() !== opened;
+      const state = getSnapshot();
+      // Each step may end what the next would go on with.
+      const step = (task: () => void) => {
+        if (state === getSnapshot()) guard(task);
+      };
       largest = undefined;
-      ready.resolve();
-      record({ type: 'state', state: opened });
-      guard(() => wire.peer?.open(reason));
-      if (isOver()) return;
-      outbox.flush(transmit);
-      if (isOver()) return;
-      subscribers.emit();
-      if (!isOver()) listeners.open.emit(opened);
+      settleReady?.();
+      record({ type: 'state', state });
+      step(() => wire.peer?.open(reason));
+      step(() => outbox.flush(transmit));
+      step(subscribers.emit);
+      step(() => listeners.open.emit(state));
     },
     received(data) {
       let message: unknown;
+      let batch: readonly unknown[] | undefined;
       largest = undefined;
       try {
-        message = codec.decode(data);
+        message = parse(data);
       } catch (error) {
         refuse(error, data);
         return;
       }
-      if (inspect) record({ type: 'frame', direction: 'in', data: message });
-      const { status } = connection.getState();
-      let batch: readonly unknown[] | undefined;
+      record({ type: 'frame', direction: 'in', data: message });
       guard(() => {
         batch = wire.peer?.unpack(message);
       });
-      if (!batch) guard(() => deliver(message, false));
+      if (!batch) deliver(message, false);
       else
         for (const part of batch) {
-          guard(() => deliver(part, true));
-          if (connection.getState().status !== status) return;
+          if (getSnapshot().status === 'open') deliver(part, true);
         }
     },
     changed(close, wasOpen) {
-      const state = connection.getState();
-      const isFinal = state.status === 'closed';
-      if (ready.isSettled()) ready = createReady();
-      if (isFinal) ready.reject(state.error);
+      const state = getSnapshot();
+      const { status, retryAt, attempt } = state;
+      const final = status === 'closed';
+      const error = final ? state.error : close?.error;
+      if (status !== 'open') renewReady();
+      if (final) settleReady?.(error);
       record({ type: 'state', state });
-      if (close?.code === 1009) blame(close);
-      const error = isFinal ? state.error : close?.error;
-      if (error && (isFinal || wasOpen)) guard(() => wire.peer?.close({ error, final: isFinal }));
+      if (retryAt) record({ type: 'retry', attempt, delay: retryAt - environment.now() });
+      if (close?.code === 1009) blame(close.error);
+      if (error && (final || wasOpen)) guard(() => wire.peer?.close({ error, final }));
       subscribers.emit();
       if (close) listeners.close.emit(close);
     },
-    stable() {
-      record({ type: 'state', state: connection.getState() });
-      subscribers.emit();
-    },
-    ping(message) {
+    ping: (message) =>
       guard(() => {
         const value = message();
-        transmit(codec.encode(value), value);
-      });
-    },
-    retry: (attempt, delay) => record({ type: 'retry', attempt, delay }),
+        transmit(encode(value, serialize), value);
+      }),
     page: (type) => guard(() => wire.peer?.page(type)),
   });
+  const { getSnapshot, connect, finish } = connection;
 
   // Dials where nothing goes on.
   const ensure = () => {
     stopLinger();
-    const { status } = connection.getState();
-    if (status === 'idle' || status === 'closed') connection.connect('first');
+    if (/idle|closed/.test(getSnapshot().status)) connect('first');
   };
 
   const hold: Wire['hold'] = () => {
@@ -196,45 +209,41 @@ export function createClient<In = unknown, Out = unknown>(
       if (!isHeld) return;
       isHeld = false;
       holders--;
-      if (isWanted()) return;
-      const rest = () => {
-        const { status } = connection.getState();
-        if (!isWanted() && status !== 'closed' && status !== 'idle') connection.rest();
-      };
       stopLinger();
+      const rest = () => {
+        if (!isWanted() && !/idle|closed/.test(getSnapshot().status)) finish();
+      };
       if (now) rest();
-      else stopLinger = environment.setTimer(rest, linger);
+      else if (!isWanted()) stopLinger = environment.setTimer(rest, linger);
     };
   };
 
   const wire: Wire = {
+    ...connection,
     environment,
-    token: options.token,
+    token,
     peer: undefined,
-    encode: codec.encode,
+    encode: (message) => encode(message, serialize),
     transmit,
     hold,
-    setPing: connection.setPing,
-    setIdleTimeout: connection.setIdleTimeout,
-    setRetryHint: connection.setRetryHint,
     inspect: record,
     report: listeners.error.emit,
   };
 
   const client: WebSocketClient<In, Out> = {
-    getSnapshot: connection.getState,
-    subscribe: (listener) => subscribers.add(() => listener()),
+    getSnapshot,
+    subscribe: subscribers.add,
     on: (type, listener) => listeners[type].add(listener),
     send(message) {
-      const data = codec.encode(message);
-      if (!isWanted() && connection.getState().status !== 'closed') {
+      const data = encode(message, serialize);
+      if (!isWanted() && getSnapshot().status !== 'closed') {
         isKept = true;
         ensure();
       }
-      const { status, error } = connection.getState();
+      const { status, error } = getSnapshot();
       if (status === 'closed') throw new RunSocketError('closed', 'The client is closed.', error);
       // What waits goes first.
-      if (!outbox.size && transmit(data, message)) return true;
+      if (outbox.isEmpty() && transmit(data, message)) return true;
       outbox.push(data, message);
       return false;
     },
@@ -243,53 +252,30 @@ export function createClient<In = unknown, Out = unknown>(
       return () => release();
     },
     reconnect() {
-      isKept ||= holders === 0;
+      isKept ||= !holders;
       stopLinger();
-      connection.connect('manual', new RunSocketError('closed', 'reconnect() was called.'));
+      connect('manual', new RunSocketError('closed', 'reconnect() was called.'));
     },
     close(code = 1000, reason = '') {
-      if (code !== 1000 && !(code >= 3000 && code <= 4999 && Number.isInteger(code))) {
-        throw new RunSocketError(
-          'invalid-argument',
-          `${code} is not a close code a client may send.`,
-        );
-      }
-      if (new TextEncoder().encode(reason).length > 123) {
-        throw new RunSocketError('invalid-argument', 'A close reason has at most 123 bytes.');
+      if (
+        (code !== 1000 && !/^[34]\d{3}$/.test(`${code}`)) ||
+        new TextEncoder().encode(reason).length > 123
+      ) {
+        throw new RunSocketError('invalid-argument', 'Bad close code or reason.');
       }
       isKept = false;
       stopLinger();
-      connection.finish(code, reason);
+      if (getSnapshot().status !== 'closed') {
+        finish(new RunSocketError('closed', 'close() was called.'), code, reason);
+      }
     },
     get ready() {
-      return ready.promise;
+      return ready;
     },
   };
 
-  for (const [type, listener] of Object.entries(options.on ?? {})) {
-    if (listener) client.on(type as 'message', listener as never);
+  for (const type of Object.keys(on) as 'message'[]) {
+    if (on[type]) listeners[type].add(on[type]);
   }
   return attachWire(client, wire);
-}
-
-function createReady() {
-  let isSettled = false;
-  let settle: { resolve(): void; reject(error: unknown): void } | undefined;
-  const promise = new Promise<void>((resolve, reject) => {
-    settle = { resolve, reject };
-  });
-  // Nobody has to listen.
-  promise.catch(() => {});
-  return {
-    promise,
-    isSettled: () => isSettled,
-    resolve() {
-      isSettled = true;
-      settle?.resolve();
-    },
-    reject(error: unknown) {
-      isSettled = true;
-      settle?.reject(error);
-    },
-  };
 }

@@ -25,7 +25,7 @@ export interface LockManagerLike {
 export interface Environment {
   /** The wall clock, in ms. It may jump: after sleep forwards, by a user's hand either way. */
   now(): number;
-  /** Runs `task` once after `ms`; returns what calls it off. */
+  /** Runs `task` once after `ms`, at most 24.8 days; returns what calls it off. */
   setTimer(task: () => void, ms: number): () => void;
   /** Runs `task` before the next paint, or within 16 ms where nothing paints; returns what calls it off. */
   setFrame(task: () => void): () => void;
@@ -43,25 +43,18 @@ const root = globalThis as unknown as PageGlobals & {
   readonly reportError?: (error: unknown) => void;
   readonly requestAnimationFrame?: (task: () => void) => number;
   readonly cancelAnimationFrame?: (id: number) => void;
-  readonly crypto?: { randomUUID?: () => string; getRandomValues?: (bytes: Uint8Array) => unknown };
+  readonly crypto?: {
+    randomUUID?: () => string;
+    getRandomValues?: (bytes: Uint8Array) => Uint8Array;
+  };
 };
 
-function setTimer(task: () => void, ms: number): () => void {
-  const id = setTimeout(task, ms);
-  return () => clearTimeout(id);
-}
+// A longer time would fire at once.
+const longestTimer = 2 ** 31 - 1;
 
-function randomId(): string {
-  const { crypto } = root;
-  // `randomUUID` is missing outside secure contexts, `getRandomValues` is not.
-  if (crypto?.randomUUID) return crypto.randomUUID();
-  const bytes = new Uint8Array(16);
-  if (crypto?.getRandomValues) crypto.getRandomValues(bytes);
-  else
-    bytes.forEach((_, i) => {
-      bytes[i] = Math.random() * 256;
-    });
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+function setTimer(task: () => void, ms: number): () => void {
+  const id = setTimeout(task, Math.min(ms, longestTimer));
+  return () => clearTimeout(id);
 }
 
 /** The environment of a page, a worker or Node, as it is. */
@@ -70,24 +63,31 @@ export const defaultEnvironment: Environment = {
   setTimer,
   setFrame(task) {
     const { requestAnimationFrame, cancelAnimationFrame, document } = root;
-    if (!requestAnimationFrame || !document || document.visibilityState === 'hidden') {
-      return setTimer(task, 16);
-    }
-    // A tab that is hidden while it waits paints no more: the timer then takes over.
     const run = () => {
       stop();
       task();
     };
-    const frame = requestAnimationFrame(run);
-    const stopTimer = setTimer(run, 100);
+    const frame = document?.visibilityState === 'visible' && requestAnimationFrame?.(run);
+    // A tab that is hidden while it waits paints no more: the timer then takes over.
+    const stopTimer = setTimer(run, frame ? 100 : 16);
     const stop = () => {
-      cancelAnimationFrame?.(frame);
+      if (frame) cancelAnimationFrame?.(frame);
       stopTimer();
     };
     return stop;
   },
   random: () => Math.random(),
-  randomId,
+  randomId() {
+    const { crypto } = root;
+    // `randomUUID` is missing outside secure contexts, and some engines have no `crypto` at all.
+    return (
+      crypto?.randomUUID?.() ??
+      Array.from(
+        crypto?.getRandomValues?.(new Uint8Array(16)) ?? Array(16),
+        (byte = Math.random() * 256) => ((byte | 0) + 256).toString(16).slice(1),
+      ).join('')
+    );
+  },
   report(error) {
     if (root.reportError) root.reportError(error);
     else

@@ -45,8 +45,7 @@ export function createVirtualClock(
 
   const setTimer = (task: () => void, ms: number): (() => void) => {
     const id = ++lastId;
-    // As in browsers and Node: what does not fit in 31 bits fires at once.
-    pending.set(id, { at: time + (ms > 0 && ms < 2 ** 31 ? ms : 0), task });
+    pending.set(id, { at: time + Math.min(Math.max(ms, 0) || 0, 2 ** 31 - 1), task });
     return () => {
       pending.delete(id);
     };

@@ -1,0 +1,146 @@
+import { createAgUiAgent } from '../../src/ag-ui/agent.ts';
+import type { AgUiAgent, AgUiAgentOptions } from '../../src/ag-ui/agent-types.ts';
+import type { WebSocketClient, WebSocketClientOptions } from '../../src/client/types.ts';
+import { createClient } from '../../src/client/websocket-client.ts';
+import type { LockManagerLike, PageGlobals } from '../../src/internal/environment.ts';
+import { createRuns } from '../../src/runs/runs.ts';
+import type { RunStorage, Runs, RunsOptions } from '../../src/runs/types.ts';
+import {
+  createFakeNetwork,
+  type FakeNetwork,
+  type FakePeer,
+  type FakeSocket,
+} from './fake-network.ts';
+import { createFakePage, type FakePage } from './fake-page.ts';
+import { createStorageBytes, type StorageBytes } from './storage.ts';
+import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+
+/** Events are looked at by their `type` alone. */
+export interface TestEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** A page with one client on a network in memory, in virtual time. */
+export interface World {
+  readonly clock: VirtualClock;
+  readonly page: FakePage;
+  readonly network: FakeNetwork;
+  readonly storage: StorageBytes;
+  readonly client: WebSocketClient;
+  /** The newest socket. */
+  readonly socket: FakeSocket;
+  /** An agent whose default storage is the page's. */
+  agent<S = unknown>(options?: AgUiAgentOptions<S, never, never, never>): AgUiAgent<S>;
+  runs<Offset extends number | string = number>(
+    options?: RunsOptions<unknown, TestEvent, never, unknown, Offset>,
+  ): Runs<unknown, TestEvent, Offset>;
+  /** Runs promise callbacks and what is due now. */
+  settle(): Promise<void>;
+  /** Breaks the socket and waits until the next one is open. */
+  reconnect(code?: number): Promise<void>;
+  /** The next page over the same bytes; `crash` leaves the old one without `pagehide`. */
+  reload(options?: WorldOptions & { readonly crash?: boolean }): World;
+  /** What is stored under a name, parsed. */
+  stored(name?: string): Stored | undefined;
+}
+
+/** What is remembered, as far as tests look at it. */
+export interface Stored {
+  readonly v: number;
+  readonly runs: readonly {
+    readonly runId: string;
+    readonly threadId: string;
+    readonly [field: string]: unknown;
+  }[];
+  readonly thread?: { readonly threadId: string; readonly thread: { readonly status: string } };
+}
+
+/** Options of {@link createWorld}. */
+export interface WorldOptions {
+  readonly clock?: VirtualClock;
+  readonly storage?: StorageBytes;
+  readonly sessionStorage?: RunStorage | (() => RunStorage) | null;
+  readonly locks?: LockManagerLike;
+  readonly peer?: FakePeer;
+  readonly client?: WebSocketClientOptions;
+}
+
+/** Make a world. */
+export function createWorld(options: WorldOptions = {}): World {
+  const { clock = createVirtualClock(), storage = createStorageBytes(), locks } = options;
+  const page = createFakePage(locks && { locks });
+  const network = createFakeNetwork(options.peer);
+  const { sessionStorage = storage.page() } = options;
+  const globals = Object.defineProperty({ ...page.globals }, 'sessionStorage', {
+    get: typeof sessionStorage === 'function' ? sessionStorage : () => sessionStorage,
+  }) as PageGlobals;
+  const client = createClient('wss://example.com/agent', options.client ?? {}, {
+    environment: { ...clock.environment, page: globals },
+    dialer: network.dialer,
+  });
+  const settle = () => clock.advance(0);
+  return {
+    clock,
+    page,
+    network,
+    storage,
+    client,
+    get socket() {
+      return network.socket;
+    },
+    agent: (given = {}) => createAgUiAgent(client, given as never),
+    runs: (given = {}) => createRuns(client, given as never),
+    settle,
+    async reconnect(code) {
+      const before = network.sockets.length;
+      network.socket.end(code);
+      for (let i = 0; network.sockets.length === before && i < 60; i++) await clock.advance(1_000);
+      await settle();
+    },
+    reload({ crash, ...more } = {}) {
+      if (!crash) page.dispatch('pagehide', { persisted: false });
+      // What a page that is gone would still do must not be seen.
+      network.mode = 'hold';
+      return createWorld({ ...options, clock, storage, ...more });
+    },
+    stored(name = 'ag-ui') {
+      const text = storage.map.get(`runsocket:${name}`);
+      return text === undefined ? undefined : (JSON.parse(text) as Stored);
+    },
+  };
+}
+
+/** The frames of one run: numbers its events and remembers where it stands. */
+export function createLog(runId: string, from = 0) {
+  let offset = from;
+  return {
+    runId,
+    get next() {
+      return offset;
+    },
+    /** The next frames, one for each event. */
+    frames: (...events: TestEvent[]) => events.map((event) => ({ runId, offset: offset++, event })),
+  };
+}
+
+export const started = (runId: string): TestEvent => ({
+  type: 'RUN_STARTED',
+  threadId: 't',
+  runId,
+});
+export const finished = (runId: string): TestEvent => ({
+  type: 'RUN_FINISHED',
+  threadId: 't',
+  runId,
+});
+/** One text chunk; chunks with one id join. */
+export const says = (delta: string, messageId = 'm'): TestEvent => ({
+  type: 'TEXT_MESSAGE_CHUNK',
+  messageId,
+  role: 'assistant',
+  delta,
+});
+/** What all messages of a thread say, in order. */
+export const texts = (agent: Pick<AgUiAgent, 'getSnapshot'>): unknown[] =>
+  agent.getSnapshot().messages.map((message) => message.content);
