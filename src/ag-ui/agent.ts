@@ -2,8 +2,9 @@ import type { WebSocketClient } from '../client/types.ts';
 import { getWire } from '../client/wire.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createListeners } from '../internal/observable.ts';
+import type { RunPosition } from '../runs/feed.ts';
 import type { Remembered, RunRecord } from '../runs/run-storage.ts';
-import { createRunsCore, type RunPosition } from '../runs/runs.ts';
+import { createRunsCore } from '../runs/runs.ts';
 import {
   findRecords,
   findSessionStorage,
@@ -183,26 +184,15 @@ export function createAgUiAgent<
   function saveCheckpoint() {
     if (!current?.followed || options.checkpoint === false || !storage) return;
     const position = runs.position(current.id);
-    if (!position) return;
-    const { cursor, previous, last } = position;
-    const checkpoint = { offset: cursor as Offset, thread, previous, last };
+    if (position?.cursor === undefined) return;
+    const checkpoint = { ...position, thread };
     const { id } = current;
     try {
       if (JSON.stringify(checkpoint).length > checkpointLimit) return;
     } catch {
       return;
     }
-    changeRecord(id, (record) => ({ ...record, checkpoint }));
-  }
-
-  function changeRecord(runId: string, change: (record: RunRecord) => RunRecord) {
-    runs.store.change(
-      (now) => ({
-        ...now,
-        runs: now.runs.map((one) => (one.runId === runId ? change(one) : one)),
-      }),
-      runId,
-    );
+    runs.store.edit(id, (record) => record && { ...record, checkpoint });
   }
 
   function consider(remembered: Remembered) {
@@ -267,16 +257,13 @@ export function createAgUiAgent<
     if (shown) {
       current = { id: runId, threadId: record.threadId, base, followed: !record.cancel };
     }
-    const from = readThread(checkpoint?.thread, initial) && {
-      ...(checkpoint as object),
-      cursor: checkpoint?.offset,
-    };
     const input = record.input as RunInput | undefined;
     runs.adopt(record, {
-      ...(from && { from: from as RunPosition<AgUiEvent, Offset> }),
-      ...(!acked && {
-        makeInput: () => createRunInput(base, { threadId: record.threadId, runId, input }),
-      }),
+      from:
+        readThread(checkpoint?.thread, initial) && (checkpoint as RunPosition<AgUiEvent, Offset>),
+      makeInput: acked
+        ? undefined
+        : () => createRunInput(base, { threadId: record.threadId, runId, input }),
     });
   }
 
@@ -446,7 +433,7 @@ export function createAgUiAgent<
       const { id } = current;
       const base = change(current.base);
       current.base = base;
-      changeRecord(id, (record) => ({ ...record, base }));
+      runs.store.edit(id, (record) => record && { ...record, base });
     }
     show(change(thread));
   }

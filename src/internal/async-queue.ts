@@ -8,57 +8,48 @@ export interface AsyncQueue<Value> extends AsyncIterableIterator<Value> {
 /** Make a queue; `onReturn` runs when the consumer leaves before its end. */
 export function createAsyncQueue<Value>(onReturn: () => void): AsyncQueue<Value> {
   let values: Value[] = [];
-  let head = 0;
-  let ended: { readonly error?: unknown } | undefined;
-  let waiting: { resolve(result: IteratorResult<Value>): void; reject(error: unknown): void }[] =
-    [];
+  let ended = false;
+  let failure: unknown;
+  let wake = () => {};
 
-  const finish = (): Promise<IteratorResult<Value>> => {
-    const error = ended?.error;
-    if (error !== undefined) {
-      ended = {};
-      return Promise.reject(error);
+  async function* read(): AsyncGenerator<Value, undefined> {
+    for (;;) {
+      const batch = values;
+      values = [];
+      yield* batch;
+      if (values.length) continue;
+      if (ended) {
+        if (failure === undefined) return;
+        throw failure;
+      }
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
     }
-    return Promise.resolve({ done: true, value: undefined });
+  }
+  const reader = read();
+  const end = (error?: unknown) => {
+    if (ended) return;
+    ended = true;
+    failure = error;
+    wake();
   };
-
   return {
     push(value) {
       if (ended) return;
-      const waiter = waiting.shift();
-      if (waiter) waiter.resolve({ done: false, value });
-      else values.push(value);
+      values.push(value);
+      wake();
     },
-    end(error) {
-      if (ended) return;
-      ended = { error };
-      const waiters = waiting;
-      waiting = [];
-      for (const waiter of waiters) finish().then(waiter.resolve, waiter.reject);
-    },
-    next() {
-      if (head < values.length) {
-        const value = values[head++] as Value;
-        if (head === values.length) {
-          values = [];
-          head = 0;
-        } else if (head > 1024 && head * 2 > values.length) {
-          values = values.slice(head);
-          head = 0;
-        }
-        return Promise.resolve({ done: false, value });
-      }
-      if (ended) return finish();
-      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
-    },
+    end,
+    next: () => reader.next(),
+    // A consumer may leave while it waits: the generator alone would end with the next value.
     return() {
       values = [];
-      head = 0;
       if (!ended) {
-        this.end();
+        end();
         onReturn();
       }
-      return Promise.resolve({ done: true, value: undefined });
+      return reader.return(undefined);
     },
     [Symbol.asyncIterator]() {
       return this;

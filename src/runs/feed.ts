@@ -1,124 +1,118 @@
-/** What stands at one place of the log: one event, or those that one frame expands to. */
-export interface Numbered<E, Offset> {
-  readonly offset: Offset | undefined;
-  readonly events: readonly E[];
+/** A place in a run's log, with what an overlapping resume is compared with. */
+export interface RunPosition<E, Offset> {
+  /** The last offset given out. */
+  readonly cursor: Offset | undefined;
+  /** The offset before it. */
+  readonly previous?: Offset | undefined;
+  /** The events at `cursor`. */
+  readonly last?: readonly E[] | undefined;
 }
+
+/** Takes what stands at one place of a log: one event, or those that one frame expands to. */
+export type Taker<E, Offset> = (events: readonly E[], offset: Offset | undefined) => void;
 
 /**
- * Where a reader of one run's log stands: everything up to `cursor` was given out, in order, once.
+ * A reader of one run's log: gives everything out in order, once.
  *
- * Pure but for `seen`, a set that grows with the string offsets of one feed.
+ * No timer in it: whoever uses it decides how long a hole is waited for.
  */
 export interface Feed<E, Offset extends number | string> {
-  /** The last offset given out. */
-  readonly cursor?: Offset | undefined;
-  /** The offset before it, and the events at it: what an overlapping resume is compared with. */
-  readonly previous?: Offset | undefined;
-  readonly last?: readonly E[] | undefined;
-  /** Offsets are 0, 1, 2 … without holes: said by the server, or seen twice in a row and never otherwise. */
-  readonly dense: boolean;
-  /** A hole was accepted: from then on only the order counts. */
-  readonly sparse: boolean;
-  /** Events beyond a hole, by offset. */
-  readonly held: readonly Numbered<E, Offset>[];
-  /** Recent string offsets. */
-  readonly seen: Set<Offset>;
+  readonly position: RunPosition<E, Offset>;
+  /** How many places wait behind a hole. */
+  readonly held: number;
+  /** The server said that its offsets have no holes. */
+  promise(): void;
+  /** Gives out, drops as known, or holds behind a hole; `true`: the lowest held place came again, so the server has nothing to fill the hole with. */
+  receive(offset: Offset | undefined, events: readonly E[]): boolean;
+  /** Gives up the hole in front of what is held; a log that was not promised to be dense is sparse from here on. */
+  accept(): void;
+  /** Moves behind places that are gone from the log. */
+  skipTo(cursor: Offset): void;
+  /** Forgets what is held: the next connection brings it again. */
+  drop(): void;
 }
 
-/** How many events may wait behind a hole. */
-export const holdLimit = 256;
 const seenLimit = 10_000;
 
-/** A feed that stands before the log's start, or behind `cursor`. */
+/** Make a reader that stands before a log's start, or at a position. */
 export function createFeed<E, Offset extends number | string>(
-  cursor?: Offset,
-  dense = false,
+  give: Taker<E, Offset>,
+  { cursor, previous, last }: RunPosition<E, Offset> = { cursor: undefined },
 ): Feed<E, Offset> {
-  return { cursor, dense, sparse: false, held: [], seen: new Set() };
-}
-
-/** What to do with what was received. */
-export interface Received<E, Offset extends number | string> {
-  readonly feed: Feed<E, Offset>;
-  /** What is next, in order. */
-  readonly ready: readonly Numbered<E, Offset>[];
-  /** The item is the lowest one behind a hole, and comes again: the server has nothing to fill it with. */
-  readonly again?: boolean;
-}
-
-/** Takes one item in: gives it out, drops it as known, or holds it behind a hole. */
-export function receive<E, Offset extends number | string>(
-  feed: Feed<E, Offset>,
-  item: Numbered<E, Offset>,
-): Received<E, Offset> {
-  const { offset } = item;
-  const { cursor, seen, held } = feed;
-  if (offset === undefined) return { feed, ready: [item] };
-  if (typeof offset === 'string') {
-    if (seen.has(offset)) return { feed, ready: [] };
-    seen.add(offset);
-    if (seen.size > seenLimit) seen.delete(seen.values().next().value as Offset);
-    return { feed: pass(feed, item), ready: [item] };
-  }
-  const known = typeof cursor === 'number';
-  if (known && Number(offset) <= Number(cursor)) return { feed, ready: [] };
-  const next = known ? (cursor as number) + 1 : 0;
-  if ((offset as number) > next && feed.dense && !feed.sparse) {
-    const index = held.findIndex((one) => (one.offset as Offset) >= offset);
-    if (index >= 0 && held[index]?.offset === offset) {
-      return { feed, ready: [], again: index === 0 };
-    }
-    const at = index < 0 ? held.length : index;
-    return { feed: { ...feed, held: [...held.slice(0, at), item, ...held.slice(at)] }, ready: [] };
-  }
+  let held: (readonly [Offset, readonly E[]])[] = [];
+  let promised = false;
   // Two offsets in a row tell that a log is dense, until a first jump tells otherwise.
-  const dense = feed.dense || (known && !feed.sparse && offset === next);
-  const sparse = feed.sparse || (known && offset !== next);
-  return release({ ...pass(feed, item), dense, sparse }, [item]);
-}
+  let dense = false;
+  let sparse = false;
+  const seen = new Set<Offset>();
 
-/** Gives out what is held, holes or not; a log that never said it was dense is sparse from here on. */
-export function acceptHole<E, Offset extends number | string>(
-  feed: Feed<E, Offset>,
-  promised: boolean,
-): Received<E, Offset> {
-  const first = feed.held[0];
-  if (!first) return { feed, ready: [] };
-  return release({ ...pass(feed, first), sparse: !promised, held: feed.held.slice(1) }, [first]);
-}
+  const after = () => Number(cursor ?? -1) + 1;
 
-/** Moves the cursor behind events that are gone from the log. */
-export function skipTo<E, Offset extends number | string>(
-  feed: Feed<E, Offset>,
-  cursor: Offset,
-): Received<E, Offset> {
-  return release({ ...feed, cursor, previous: undefined, last: undefined }, []);
-}
+  function pass(offset: Offset, events: readonly E[]) {
+    previous = cursor;
+    cursor = offset;
+    last = events;
+    give(events, offset);
+  }
 
-function pass<E, Offset extends number | string>(
-  feed: Feed<E, Offset>,
-  item: Numbered<E, Offset>,
-): Feed<E, Offset> {
-  return { ...feed, cursor: item.offset, previous: feed.cursor, last: item.events };
-}
-
-// The held events that have become next.
-function release<E, Offset extends number | string>(
-  start: Feed<E, Offset>,
-  given: readonly Numbered<E, Offset>[],
-): Received<E, Offset> {
-  if (!start.held.length) return { feed: start, ready: given };
-  let feed = start;
-  const ready = [...given];
-  let index = 0;
-  for (; index < start.held.length; index++) {
-    const item = start.held[index] as Numbered<E, Offset>;
-    const gap = (item.offset as number) - ((feed.cursor as number | undefined) ?? -1);
-    if (gap > 1 && !feed.sparse) break;
-    if (gap > 0) {
-      feed = pass(feed, item);
-      ready.push(item);
+  // Gives out what has become next.
+  function release() {
+    for (let next = held[0]; next && (sparse || Number(next[0]) <= after()); next = held[0]) {
+      held.shift();
+      if (Number(next[0]) >= after()) pass(...next);
     }
   }
-  return { feed: { ...feed, held: start.held.slice(index) }, ready };
+
+  return {
+    get position() {
+      return { cursor, previous, last };
+    },
+    get held() {
+      return held.length;
+    },
+    promise() {
+      promised = dense = true;
+      sparse = false;
+    },
+    receive(offset, events) {
+      if (offset === undefined) give(events, offset);
+      else if (typeof offset === 'string') {
+        if (seen.has(offset) || offset === cursor) return false;
+        seen.add(offset);
+        if (seen.size > seenLimit) seen.delete(seen.values().next().value as Offset);
+        pass(offset, events);
+      } else if (cursor === undefined ? promised && Number(offset) > 0 : Number(offset) > after()) {
+        if (dense && !sparse) return hold(offset, events);
+        sparse = true;
+        pass(offset, events);
+      } else if (Number(offset) >= after() || cursor === undefined) {
+        dense ||= cursor !== undefined && !sparse;
+        pass(offset, events);
+        if (held.length) release();
+      }
+      return false;
+    },
+    accept() {
+      const next = held.shift();
+      if (!next) return;
+      sparse = !promised;
+      pass(...next);
+      release();
+    },
+    skipTo(to) {
+      cursor = to;
+      previous = last = undefined;
+      release();
+    },
+    drop() {
+      held = [];
+    },
+  };
+
+  function hold(offset: Offset, events: readonly E[]): boolean {
+    const at = held.findIndex(([other]) => other >= offset);
+    if (held[at]?.[0] === offset) return at === 0;
+    held.splice(at < 0 ? held.length : at, 0, [offset, events]);
+    return false;
+  }
 }

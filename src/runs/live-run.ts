@@ -2,16 +2,14 @@ import type { Wire } from '../client/wire.ts';
 import { type AsyncQueue, createAsyncQueue } from '../internal/async-queue.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createListeners } from '../internal/observable.ts';
+import type { RunPosition } from './feed.ts';
 import { defaultMessages } from './protocol.ts';
 import {
-  advance,
-  isUnderWay,
-  type RunEffect,
-  type RunInput,
+  createRunMachine,
+  type RunMachine,
   type RunRules,
-  type RunState,
+  type RunStart,
   type RunTimer,
-  toSnapshot,
 } from './run.ts';
 import { type RunLock, requestRunLock } from './run-lock.ts';
 import type { RunRecord, RunStore } from './run-storage.ts';
@@ -22,7 +20,7 @@ import type { Run, RunSnapshot, RunsOptions } from './types.ts';
 export interface RunHooks<E, Offset extends number | string> {
   /** An event that is next; `replay`: many come at once, out of the log or in one frame. */
   event?(runId: string, event: E, replay: boolean): void;
-  /** The run is replayed from its start. */
+  /** The run is read from its start again. */
   restart?(runId: string): void;
   /** Events are missing for good. */
   hole?(runId: string, error: RunSocketError): void;
@@ -48,26 +46,38 @@ export interface RunContext<Input, E, Offset extends number | string> {
   readonly store: RunStore;
   readonly options: RunsOptions<Input, E, never, unknown, Offset>;
   readonly rules: RunRules<E>;
-  readonly idleTimeout: number;
   readonly hooks: RunHooks<E, Offset>;
   /** The message that is being read came with others in one frame. */
   batched: boolean;
   /** Replaces the socket. */
   reconnect(): void;
-  /** The run is another than it was. */
-  changed(run: LiveRun<E, Offset>): void;
+  /** A run is another than it was. */
+  changed(): void;
+}
+
+/** How a run came here. */
+export interface RunOrigin<Input, E, Offset> extends RunStart<E, Offset> {
+  /** What its `run` message carries, when it has to be sent. */
+  readonly makeInput?: (() => Input) | undefined;
+  readonly message?: unknown;
+  /** `message` as a frame. */
+  readonly data?: ReturnType<Wire['encode']>;
+  /** Cancel the run once this page owns it: its policy said so, and its page is gone. */
+  readonly cancelWhenOwned?: boolean | undefined;
 }
 
 /** A run together with its place in the world: sockets, timers, storage, listeners. */
 export interface LiveRun<E, Offset extends number | string> extends SessionRun {
   readonly run: Run<E, Offset>;
-  /** Holds the connection. */
-  readonly attached: boolean;
-  readonly state: RunState<E, Offset>;
-  receive(offset: Offset | undefined, events: readonly E[]): void;
+  readonly over: boolean;
+  readonly live: boolean;
+  /** It holds the connection, or a late event may bring it back. */
+  readonly listening: boolean;
+  readonly position: RunPosition<E, Offset>;
+  receive: RunMachine<E, Offset>['receive'];
+  control: RunMachine<E, Offset>['control'];
   /** Write down that the run is under way. */
-  remember(): void;
-  dispatch(input: RunInput<E, Offset>): void;
+  remember(): Promise<unknown> | undefined;
   /** Hold the connection, own the run, and take it up where a socket is open. */
   attach(): void;
   /** Let go of everything but what is known of the run; nothing is cancelled. */
@@ -78,30 +88,23 @@ export interface LiveRun<E, Offset extends number | string> extends SessionRun {
 interface Wait {
   left: number;
   since: number;
-  stop(): void;
+  /** Absent while it is paused. */
+  stop?: (() => void) | undefined;
 }
 
 const writeWait = 250;
 const replayGap = 50;
 
-/** Make a run live. `makeInput` gives what its `run` message carries, when it has to be sent. */
+/** Connect a run's state machine to the world. `order` is its place among the runs of a client. */
 export function createLiveRun<Input, E, Offset extends number | string>(
   context: RunContext<Input, E, Offset>,
-  initial: RunState<E, Offset>,
+  origin: RunOrigin<Input, E, Offset>,
   order: number,
-  first: {
-    readonly makeInput?: (() => Input) | undefined;
-    readonly message?: unknown;
-    readonly data?: ReturnType<Wire['encode']>;
-    /** Cancel the run once this page owns it: its policy said so, and its page is gone. */
-    readonly cancelWhenOwned?: boolean | undefined;
-  },
 ): LiveRun<E, Offset> {
   const { wire, session, store, options, rules, hooks } = context;
   const { environment: env } = wire;
-  const { id } = initial;
-  let state = initial;
-  let { message, data } = first;
+  const { id, policy, makeInput, message, cancelWhenOwned } = origin;
+  let { data } = origin;
   let snapshot: RunSnapshot<Offset> | undefined;
   let release: ((now?: boolean) => void) | undefined;
   let lock: RunLock | undefined;
@@ -117,247 +120,197 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     end: createListeners<RunSnapshot<Offset>>(env.report),
   };
   let resolveDone: (snapshot: RunSnapshot<Offset>) => void = () => {};
-  const newDone = () =>
+  const createDone = () =>
     new Promise<RunSnapshot<Offset>>((resolve) => {
       resolveDone = resolve;
     });
-  let done = newDone();
+  let done = createDone();
 
-  const getSnapshot = () => {
-    snapshot ??= toSnapshot(state);
-    return snapshot;
-  };
-
-  function dispatch(input: RunInput<E, Offset>) {
-    const before = state;
-    const [next, effects] = advance(state, input, rules);
-    if (next !== before) {
-      state = next;
+  const machine = createRunMachine<E, Offset>(origin, rules, {
+    send: (kind) =>
+      kind === 'cancel'
+        ? sendCancel()
+        : data === undefined
+          ? attempt(() => (options.run ?? defaultMessages.run)(makeInput?.() as Input, id), id)
+          : wire.transmit(data, message, id),
+    resume(after) {
+      catchingUp = true;
+      lastAt = undefined;
+      session.ask({
+        runId: id,
+        after,
+        send() {
+          wire.inspect({ type: 'resume', runId: id, after });
+          attempt(() => (options.resume ?? defaultMessages.resume)(id, after));
+        },
+      });
+    },
+    swap: context.reconnect,
+    event(event, offset) {
+      let replay = false;
+      if (catchingUp) {
+        const now = env.now();
+        const { next } = machine;
+        // A server that does not say how far its log goes is caught up with when it pauses.
+        replay = next === undefined ? now - (lastAt ?? now) <= replayGap : Number(offset) < next;
+        lastAt = now;
+        catchingUp = replay;
+      }
       snapshot = undefined;
-    }
-    if (!isUnderWay(before) && isUnderWay(state)) revive(before.phase === 'over');
-    for (const effect of effects) perform(effect);
-    if (!settled && !isUnderWay(state)) settle();
-    if (next === before) return;
-    if (
-      before.phase !== next.phase ||
-      before.end !== next.end ||
-      before.terminal !== next.terminal
-    ) {
+      hooks.event?.(id, event, replay || context.batched);
+      for (const queue of queues) queue.push(event);
+      if (listeners.event.size) listeners.event.emit(event);
+    },
+    restart() {
+      snapshot = undefined;
+      hooks.restart?.(id);
+      listeners.restart.emit(getSnapshot());
+    },
+    hole: (error) => hooks.hole?.(id, error),
+    aborted: () => hooks.aborted?.(id),
+    wait(name, ms, keep) {
+      const old = waits.get(name);
+      if (old && keep) return;
+      old?.stop?.();
+      waits.delete(name);
+      if (ms !== undefined && release) run(name, { left: ms, since: 0 });
+    },
+    note(change) {
+      store.edit(id, (record) => {
+        const { input, ...rest } = record ?? {};
+        return record && ({ ...(change.acked ? rest : record), ...change } as RunRecord);
+      });
+    },
+    forget,
+  });
+
+  function getSnapshot() {
+    snapshot ??= machine.snapshot();
+    return snapshot;
+  }
+
+  // Does something to the run, and then what follows for the world.
+  function step(task: () => void) {
+    const { live, phase, ended, over } = { ...look(), over: machine.phase === 'over' };
+    task();
+    snapshot = undefined;
+    if (!live && machine.live) revive(over);
+    if (!settled && !machine.live) settle();
+    if (phase !== machine.phase || live !== machine.live || ended !== machine.ended) {
       session.refresh();
     }
-    context.changed(live);
+    context.changed();
   }
 
-  function perform(effect: RunEffect<E, Offset>) {
-    switch (effect.type) {
-      case 'event':
-        return emit(effect.event, effect.offset);
-      case 'wait':
-        return wait(effect.name, effect.ms, effect.keep);
-      case 'resume':
-        return resume(effect.after);
-      case 'send':
-        return effect.message === 'run' ? resend() : sendCancel();
-      case 'swap':
-        return context.reconnect();
-      case 'restart':
-        hooks.restart?.(id);
-        return listeners.restart.emit(getSnapshot());
-      case 'hole':
-        return hooks.hole?.(id, effect.error);
-      case 'aborted':
-        return hooks.aborted?.(id);
-      case 'remember': {
-        const { change } = effect;
-        store.change(
-          ({ runs, ...rest }) => ({
-            ...rest,
-            runs: runs.map((record) => {
-              if (record.runId !== id) return record;
-              const { input, ...plain } = record;
-              return { ...(change.acked ? plain : record), ...change };
-            }),
-          }),
-          id,
-        );
-        return;
-      }
-      case 'forget':
-        return forget();
-    }
-  }
+  const look = () => ({ live: machine.live, phase: machine.phase, ended: machine.ended });
 
-  function emit(event: E, offset: Offset | undefined) {
-    let replay = false;
-    if (catchingUp) {
-      const now = env.now();
-      // A server that does not say how far its log goes is caught up with when it pauses.
-      replay =
-        state.next !== undefined ? Number(offset) < state.next : now - (lastAt ?? now) <= replayGap;
-      lastAt = now;
-      catchingUp = replay;
-    }
-    hooks.event?.(id, event, replay || context.batched);
-    for (const queue of queues) queue.push(event);
-    if (listeners.event.size) listeners.event.emit(event);
-  }
-
-  function wait(name: RunTimer, ms: number | undefined, keep?: boolean) {
-    const old = waits.get(name);
-    if (old && keep) return;
-    old?.stop();
-    waits.delete(name);
-    if (ms === undefined) return;
-    const entry: Wait = { left: ms, since: 0, stop() {} };
-    waits.set(name, entry);
-    run(name, entry);
-  }
-
-  function run(name: RunTimer, entry: Wait) {
-    entry.since = env.now();
-    entry.stop = env.setTimer(() => {
+  function run(name: RunTimer, wait: Wait) {
+    waits.set(name, wait);
+    wait.since = env.now();
+    wait.stop = env.setTimer(() => {
       waits.delete(name);
-      dispatch({ type: 'timer', name });
-    }, entry.left);
+      step(() => machine.timer(name));
+    }, wait.left);
   }
 
   // Patience is counted in time with an open connection.
+  const pausable = ['patience', 'silence'] as const;
+
   function pause() {
-    for (const name of ['patience', 'silence'] as const) {
-      const entry = waits.get(name);
-      if (!entry) continue;
-      entry.stop();
-      entry.left = Math.max(0, entry.left - Math.max(0, env.now() - entry.since));
+    for (const name of pausable) {
+      const wait = waits.get(name);
+      if (!wait?.stop) continue;
+      wait.stop();
+      wait.stop = undefined;
+      wait.left -= Math.min(wait.left, Math.max(0, env.now() - wait.since));
     }
   }
 
   function stopWaits() {
-    for (const entry of waits.values()) entry.stop();
+    for (const { stop } of waits.values()) stop?.();
     waits.clear();
   }
 
-  function attempt(make: () => unknown, owner?: string): boolean {
-    let made: unknown;
-    let frame: ReturnType<Wire['encode']>;
+  function attempt(make: () => unknown, owner?: string) {
     try {
-      made = make();
-      if (made === undefined) return false;
-      frame = wire.encode(made);
+      const made = make();
+      if (made !== undefined) wire.transmit(wire.encode(made), made, owner);
     } catch (error) {
-      dispatch({
-        type: 'fail',
-        error: new RunSocketError(
-          'invalid-argument',
-          `A message of run ${id} could not be made.`,
-          error,
-        ),
-      });
-      return false;
+      const text = `A message of run ${id} could not be made.`;
+      live.fail(new RunSocketError('invalid-argument', text, error));
     }
-    return wire.transmit(frame, made, owner);
-  }
-
-  function resume(after: Offset | undefined) {
-    catchingUp = true;
-    lastAt = undefined;
-    const make = options.resume ?? defaultMessages.resume;
-    session.ask({
-      runId: id,
-      after,
-      send() {
-        wire.inspect({ type: 'resume', runId: id, after });
-        attempt(() => make(id, after));
-      },
-    });
   }
 
   function sendCancel() {
     attempt(() => (options.cancel ?? defaultMessages.cancel)(id));
   }
 
-  function resend() {
-    if (data !== undefined) wire.transmit(data, message, id);
-    else attempt(() => (options.run ?? defaultMessages.run)(first.makeInput?.() as Input, id), id);
-  }
-
-  function remember(): Promise<void> | undefined {
-    const record: RunRecord = {
+  function remember() {
+    const { confirmed, cancelling, epoch } = machine;
+    return store.edit(id, () => ({
       threadId: '',
-      ...(hooks.describe ? hooks.describe(id) : first.makeInput && { input: first.makeInput() }),
+      ...(hooks.describe ? hooks.describe(id) : makeInput && { input: makeInput() }),
       runId: id,
       sentAt: env.now(),
-      policy: initial.policy,
-      acked: state.confirmed,
-      ...(state.cancelling && { cancel: true }),
-      ...(state.epoch !== undefined && { epoch: state.epoch }),
-    };
-    return store.change(
-      ({ runs, ...rest }) => ({
-        ...rest,
-        runs: [...runs.filter((one) => one.runId !== id), record],
-      }),
-      id,
-    );
+      policy,
+      acked: confirmed,
+      ...(cancelling && { cancel: true }),
+      ...(epoch !== undefined && { epoch }),
+    }));
   }
 
   function forget() {
-    store.change(({ runs, ...rest }) => ({
-      ...rest,
-      runs: runs.filter((record) => record.runId !== id),
-    }));
+    store.edit(id, () => undefined);
   }
 
   // Remembered first, sent second: a reload in between finds a run to ask for.
   function start() {
-    if (state.phase !== 'unsent' || !session.open || writing || !release) return;
-    const { maxMessage } = session;
-    if (maxMessage !== undefined && data !== undefined && sizeOf(data) > maxMessage) {
-      const text = `The start of run ${id} is larger than the server's limit of ${maxMessage} bytes.`;
-      return dispatch({ type: 'fail', error: new RunSocketError('too-large', text) });
+    if (machine.phase !== 'unsent' || !session.open || writing || !release) return;
+    const limit = session.maxMessage;
+    if (limit !== undefined && Number((data as { length?: number })?.length) > limit) {
+      const text = `The start of run ${id} is larger than the ${limit} bytes that the server takes.`;
+      return live.fail(new RunSocketError('too-large', text));
     }
     const written = remember();
     if (!written) return transmitStart();
     writing = true;
     const go = () => {
-      if (!writing) return;
-      writing = false;
       stop();
-      transmitStart();
+      if (writing) transmitStart();
     };
     const stop = env.setTimer(go, writeWait);
     written.then(go);
   }
 
   function transmitStart() {
-    if (state.phase !== 'unsent') return forget();
-    if (!release || data === undefined || !wire.transmit(data, message, id)) return forget();
-    dispatch({ type: 'sent' });
+    writing = false;
+    if (machine.phase !== 'unsent' || !release || !wire.transmit(data as string, message, id)) {
+      return forget();
+    }
+    step(machine.sent);
     live.announcePolicy();
   }
 
   function settle() {
     settled = true;
-    const { error } = state;
-    if (state.phase === 'over') {
+    const last = getSnapshot();
+    if (machine.phase === 'over') {
       stopWaits();
       lock?.release();
       lock = undefined;
       release?.();
       release = undefined;
       data = undefined;
-      message = undefined;
     } else pause();
-    const last = getSnapshot();
     hooks.end?.(id, last);
     listeners.end.emit(last);
-    endQueues(error);
+    endQueues(machine.error);
     resolveDone(last);
   }
 
   function revive(over: boolean) {
     settled = false;
-    done = newDone();
+    done = createDone();
     if (over) {
       hold();
       remember();
@@ -366,91 +319,89 @@ export function createLiveRun<Input, E, Offset extends number | string>(
   }
 
   function endQueues(error?: RunSocketError) {
-    const ended = [...queues];
+    for (const queue of queues) queue.end(error);
     queues.clear();
-    for (const queue of ended) queue.end(error);
   }
 
   function hold() {
     release ??= wire.hold();
-    if (lock) return;
-    lock = requestRunLock(id, env, () => {
-      if (!first.cancelWhenOwned || state.cancelling || !isUnderWay(state)) return;
+    lock ??= requestRunLock(id, env, () => {
+      if (!cancelWhenOwned || machine.cancelling || !machine.live) return;
       hooks.aborted?.(id);
-      dispatch({ type: 'cancel' });
+      step(machine.cancel);
     });
   }
 
   const live: LiveRun<E, Offset> = {
     id,
     order,
-    get attached() {
-      return release !== undefined;
+    get over() {
+      return machine.phase === 'over';
     },
-    get state() {
-      return state;
+    get live() {
+      return machine.live;
+    },
+    get listening() {
+      return !!release || machine.phase === 'over';
+    },
+    get position() {
+      return machine.position;
     },
     get idleTimeout() {
-      return state.phase === 'sent' && isUnderWay(state) && !state.terminal && release
-        ? context.idleTimeout
+      return release && machine.phase === 'sent' && machine.live && !machine.ended
+        ? (options.idleTimeout ?? 30_000)
         : undefined;
     },
-    dispatch,
-    receive: (offset, events) => dispatch({ type: 'event', offset, events }),
-    remember,
+    receive: (offset, events) => step(() => machine.receive(offset, events)),
+    control: (control) => step(() => machine.control(control)),
+    fail: (error) => step(() => machine.fail(error)),
     open(idle) {
-      if (!release) return;
-      dispatch({ type: 'open', idle });
-      for (const [name, entry] of waits) {
-        if (name === 'patience' || name === 'silence') {
-          entry.stop();
-          run(name, entry);
-        }
+      step(() => machine.open(idle));
+      for (const name of pausable) {
+        const wait = waits.get(name);
+        if (wait && !wait.stop) run(name, wait);
       }
-      if (state.phase === 'sent' && isUnderWay(state)) hooks.opened?.(id);
+      if (machine.phase === 'sent') hooks.opened?.(id);
     },
     repeatCancel() {
-      if (state.cancelling && state.phase === 'sent' && isUnderWay(state) && release) sendCancel();
+      if (machine.cancelling && machine.phase === 'sent') sendCancel();
     },
     start,
     announcePolicy() {
-      if (initial.policy === 'cancel' && state.phase === 'sent' && session.has('policy')) {
-        attempt(() => ({ type: 'policy', runId: id, policy: 'cancel' }));
+      if (policy === 'cancel' && machine.phase === 'sent' && session.has('policy')) {
+        attempt(() => ({ type: 'policy', runId: id, policy }));
       }
     },
     close({ error, final }) {
-      if (!release) return;
       pause();
-      dispatch({ type: 'close', error, final });
+      step(() => machine.close(final, error));
     },
-    tooLarge: (error) => dispatch({ type: 'fail', error }),
+    remember,
     attach() {
-      if (!isUnderWay(state)) return;
+      if (machine.phase === 'over') return;
       hold();
       if (!session.open) return;
-      if (state.phase === 'unsent') start();
-      else live.open(false);
+      live.open(false);
       live.repeatCancel();
+      start();
     },
     detach() {
       if (!release) return;
       // Nobody is left to see whether it goes on behind its end.
-      if (state.terminal) dispatch({ type: 'timer', name: 'after' });
+      if (machine.ended) step(() => machine.timer('after'));
       stopWaits();
-      state = { ...state, connected: false };
       lock?.release();
       lock = undefined;
+      endQueues();
       const releaseNow = release;
       release = undefined;
-      endQueues();
       session.refresh();
       releaseNow?.(true);
     },
     page(type) {
-      if (!release || !isUnderWay(state)) return;
       lock?.release();
       lock = undefined;
-      if (type === 'show') hold();
+      if (type === 'show' && release) hold();
     },
     run: {
       id,
@@ -459,22 +410,18 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       },
       getSnapshot,
       on: (type, listener) => listeners[type].add(listener as never),
-      cancel: () => dispatch({ type: 'cancel' }),
+      cancel: () => step(machine.cancel),
       [Symbol.asyncIterator]() {
         const queue = createAsyncQueue<E>(() => {
           queues.delete(queue);
           // Nobody listens any more: the connection is not needed for this run.
           if (!queues.size && !listeners.event.size && !hooks.event) live.detach();
         });
-        if (settled) queue.end(state.error);
+        if (settled) queue.end(machine.error);
         else queues.add(queue);
         return queue;
       },
     },
   };
   return live;
-}
-
-function sizeOf(data: ReturnType<Wire['encode']>): number {
-  return typeof data === 'string' ? data.length : data.byteLength;
 }

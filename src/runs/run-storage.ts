@@ -18,13 +18,7 @@ export interface RunRecord {
   /** What the run's events are applied to. */
   readonly base?: unknown;
   /** A place in the log together with what was built up to it. */
-  readonly checkpoint?: {
-    readonly offset: number | string;
-    readonly thread: unknown;
-    /** The offset before, and the events at `offset`: what an overlapping resume is compared with. */
-    readonly previous?: number | string | undefined;
-    readonly last?: readonly unknown[] | undefined;
-  };
+  readonly checkpoint?: { readonly cursor: unknown; readonly thread: unknown };
 }
 
 /** All that one name remembers. */
@@ -38,11 +32,14 @@ export interface Remembered {
 export interface RunStore {
   /** What is there now; a promise with asynchronous storage. */
   read(): Remembered | Promise<Remembered>;
-  /** Read, change and write back; a promise only with asynchronous storage. `focus` names the run whose record shrinks where there is no room. */
-  change(edit: (now: Remembered) => Remembered, focus?: string): Promise<void> | undefined;
+  /** Read, change and write back; a promise only with asynchronous storage. `runId` names the record that shrinks where there is no room. */
+  change(edit: (now: Remembered) => Remembered, runId?: string): Promise<unknown> | undefined;
+  /** Change, add or (with undefined) remove one run's record. */
+  edit(
+    runId: string,
+    edit: (record: RunRecord | undefined) => RunRecord | undefined,
+  ): Promise<unknown> | undefined;
 }
-
-const nothing: Remembered = { runs: [] };
 
 /** Make the memory of `name`. Each kind of loss is reported once, as a RunSocketError `storage`. */
 export function createRunStore(
@@ -52,6 +49,7 @@ export function createRunStore(
 ): RunStore {
   const key = `runsocket:${name}`;
   const reported = new Set<string>();
+  // What asynchronous storage has still to do: one read and write after the other.
   let tail: Promise<unknown> | undefined;
 
   function lose(what: string, cause: unknown) {
@@ -61,93 +59,103 @@ export function createRunStore(
   }
 
   function load<Result>(use: (now: Remembered) => Result): Result | Promise<Awaited<Result>> {
+    const failed = (cause: unknown) => lose('runs across reloads', cause);
     let text: unknown;
     try {
       text = storage?.getItem(key);
     } catch (error) {
-      lose('runs across reloads', error);
+      failed(error);
     }
-    if (!isPromise(text)) return use(parse(text));
-    const result = text.then(parse, (error) => {
-      lose('runs across reloads', error);
-      return nothing;
-    });
-    return result.then(use) as Promise<Awaited<Result>>;
+    return isPromise(text)
+      ? (text.catch(failed).then(parse).then(use) as Promise<Awaited<Result>>)
+      : use(parse(text));
   }
 
   // Tries one smaller form after the other until one is taken.
-  function write(forms: Iterator<readonly [Remembered, string]>): Promise<void> | undefined {
-    const { done, value } = forms.next();
-    if (done || !storage) return undefined;
+  function write(forms: Iterator<readonly [Remembered, string]>): unknown {
+    const { value } = forms.next();
+    if (!value) return undefined;
     const [form, losing] = value;
-    const next = (error: unknown) => {
-      lose(losing, error);
+    const failed = (cause: unknown) => {
+      lose(losing, cause);
       return write(forms);
     };
     try {
       const written =
         form.runs.length || form.thread !== undefined
-          ? storage.setItem(key, JSON.stringify({ v: 1, ...form }))
-          : storage.removeItem(key);
-      return isPromise(written) ? written.then(() => undefined, next) : undefined;
+          ? storage?.setItem(key, JSON.stringify({ v: 1, ...form }))
+          : storage?.removeItem(key);
+      return isPromise(written) ? written.catch(failed) : undefined;
     } catch (error) {
-      return next(error);
+      return failed(error);
     }
   }
 
+  const change: RunStore['change'] = (edit, runId) => {
+    if (!storage) return undefined;
+    const go = () => load((now) => write(shrink(edit(now), runId)));
+    const result = tail ? tail.then(go) : go();
+    if (!isPromise(result)) return undefined;
+    const settled = result.then(() => {
+      if (tail === settled) tail = undefined;
+    });
+    tail = settled;
+    return settled;
+  };
+
   return {
     read: () => (tail ? tail.then(() => load((now) => now)) : load((now) => now)),
-    change(edit, focus) {
-      if (!storage) return undefined;
-      const go = () => load((now) => write(shrink(edit(now), focus)));
-      const result = tail ? tail.then(go) : go();
-      if (!isPromise(result)) return undefined;
-      const settled = result.then(() => {
-        if (tail === settled) tail = undefined;
-      });
-      tail = settled;
-      return settled;
-    },
+    change,
+    edit: (runId, edit) =>
+      change(({ runs, ...rest }) => {
+        const others = runs.filter((one) => one.runId !== runId);
+        const edited = edit(runs.find((one) => one.runId === runId));
+        return { ...rest, runs: edited ? [...others, edited] : others };
+      }, runId),
   };
 }
 
 // What is given up where there is no room: checkpoint, older messages, base, record, everything.
 function* shrink(
   form: Remembered,
-  focus: string | undefined,
-): Generator<readonly [Remembered, string]> {
-  const record = form.runs.find((run) => run.runId === focus);
-  if (!record) {
-    yield [form, form.thread === undefined ? 'runs' : 'the thread'];
-    if (form.thread !== undefined) yield [{ runs: form.runs }, 'runs'];
-    return;
-  }
+  runId: string | undefined,
+): Generator<readonly [Remembered, string], undefined> {
+  const { thread, ...runsOnly } = form;
+  const record = form.runs.find((run) => run.runId === runId);
   const others = form.runs.filter((run) => run !== record);
-  const withRecord = (smaller: RunRecord): Remembered => ({ ...form, runs: [...others, smaller] });
-  yield [form, record.checkpoint ? 'a checkpoint' : 'older messages'];
-  const { checkpoint, ...plain } = record;
-  if (checkpoint) yield [withRecord(plain), 'older messages'];
-  const { base, ...bare } = plain;
-  if (isRecord(base) && Array.isArray(base.messages)) {
-    let { messages } = base as { messages: unknown[] };
-    while (messages.length > 1) {
-      messages = messages.slice(Math.ceil(messages.length / 2));
-      yield [withRecord({ ...plain, base: { ...base, messages, historyLost: true } }), 'a thread'];
+  const withRecord = (smaller: object) => ({
+    ...form,
+    runs: [...others, smaller as RunRecord],
+  });
+  if (record) {
+    const { checkpoint, ...plain } = record;
+    const { base, ...bare } = plain;
+    yield [form, checkpoint ? 'a checkpoint' : 'older messages'];
+    if (checkpoint) yield [withRecord(plain), 'older messages'];
+    if (isRecord(base) && Array.isArray(base.messages)) {
+      let { messages } = base as { messages: unknown[] };
+      while (messages.length > 1) {
+        messages = messages.slice(Math.ceil(messages.length / 2));
+        yield [
+          withRecord({ ...plain, base: { ...base, messages, historyLost: true } }),
+          'a thread',
+        ];
+      }
     }
+    yield [withRecord(bare), 'a run'];
   }
-  if (base !== undefined) yield [withRecord(bare), 'a run'];
-  yield [{ ...form, runs: others }, 'runs'];
+  yield [{ ...form, runs: others }, thread === undefined ? 'runs' : 'the thread'];
+  if (thread !== undefined) yield [{ ...runsOnly, runs: others }, 'runs'];
 }
 
 function parse(text: unknown): Remembered {
-  if (typeof text !== 'string') return nothing;
   try {
-    const value: unknown = JSON.parse(text);
-    if (!isRecord(value) || value.v !== 1 || !Array.isArray(value.runs)) return nothing;
-    return { ...value, runs: value.runs.filter(isRunRecord) };
-  } catch {
-    return nothing;
-  }
+    const value: unknown = JSON.parse(text as string);
+    if (isRecord(value) && value.v === 1 && Array.isArray(value.runs)) {
+      return { ...value, runs: value.runs.filter(isRunRecord) };
+    }
+  } catch {}
+  return { runs: [] };
 }
 
 function isRunRecord(value: unknown): value is RunRecord {

@@ -2,19 +2,24 @@ import type { WebSocketClient } from '../client/types.ts';
 import { getWire } from '../client/wire.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createListeners } from '../internal/observable.ts';
-import { createFeed, type Feed } from './feed.ts';
-import { createLiveRun, type LiveRun, type RunContext, type RunHooks } from './live-run.ts';
-import { agUiEventStatus, defaultMessages, isOffset, recogniseEvent } from './protocol.ts';
-import { createRunState, isUnderWay, type RunState } from './run.ts';
+import type { RunPosition } from './feed.ts';
+import {
+  createLiveRun,
+  type LiveRun,
+  type RunContext,
+  type RunHooks,
+  type RunOrigin,
+} from './live-run.ts';
+import {
+  agUiEventStatus,
+  defaultMessages,
+  isOffset,
+  type RunControl,
+  recogniseEvent,
+} from './protocol.ts';
 import { createRunStore, type RunRecord, type RunStore } from './run-storage.ts';
 import { getSession } from './session.ts';
-import type { Run, RunEvent, RunEventContext, RunSnapshot, Runs, RunsOptions } from './types.ts';
-
-/** A place in a run's log. */
-export type RunPosition<E, Offset extends number | string> = Pick<
-  Feed<E, Offset>,
-  'cursor' | 'previous' | 'last'
->;
+import type { Run, RunEvent, RunSnapshot, Runs, RunsOptions } from './types.ts';
 
 /** The runs of a client with what the layer above needs besides the public interface. */
 export interface RunsCore<Input, E, Offset extends number | string> extends Runs<Input, E, Offset> {
@@ -90,13 +95,12 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       overlap: options.overlap ?? false,
       startTimeout: options.startTimeout ?? 60_000,
       orphanTimeout: options.orphanTimeout ?? 60_000,
-      silenceTimeout: options.silenceTimeout ?? Number.POSITIVE_INFINITY,
+      silenceTimeout: options.silenceTimeout,
       get ends() {
         return session.has('end');
       },
       status: options.status ?? agUiEventStatus,
     },
-    idleTimeout: options.idleTimeout ?? 30_000,
     hooks,
     batched: false,
     reconnect: () => client.reconnect(),
@@ -107,10 +111,8 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
   };
   let snapshot: readonly RunSnapshot<Offset>[] | undefined;
   let leave: (() => void) | undefined;
-  let newest: string | undefined;
+  let newest = '';
   let order = 0;
-
-  const underWay = () => [...runs.values()].filter(({ state }) => isUnderWay(state));
 
   function recognise(message: unknown): readonly RunEvent<E, Offset>[] {
     const { event } = options;
@@ -118,26 +120,21 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       const found = recogniseEvent(message);
       return found ? [found] : [];
     }
-    const current = newest === undefined ? undefined : runs.get(newest);
-    const told: RunEventContext<Offset> =
-      current && isUnderWay(current.state)
-        ? {
-            runId: current.id,
-            ...(current.state.feed.cursor !== undefined && { offset: current.state.feed.cursor }),
-          }
-        : {};
-    const found = event(message as In, told);
+    const current = runs.get(newest);
+    const offset = current?.position.cursor;
+    const found = event(
+      message as In,
+      current?.live ? { runId: newest, ...(offset !== undefined && { offset }) } : {},
+    );
     if (!found) return [];
     return Array.isArray(found) ? found : [found as RunEvent<E, Offset>];
   }
 
   const member = {
-    runs: () => [...runs.values()].filter((run) => run.attached),
-    control(control: { readonly runId: string }) {
+    runs: () => [...runs.values()].filter((run) => run.listening && !run.over),
+    control(control: RunControl) {
       const run = runs.get(control.runId);
-      if (run?.attached || run?.state.phase === 'over') {
-        run.dispatch({ type: 'control', control: control as never });
-      }
+      if (run?.listening) run.control(control);
     },
     message(message: unknown, batched: boolean) {
       let events: readonly RunEvent<E, Offset>[];
@@ -162,7 +159,7 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
   function receive(frame: readonly RunEvent<E, Offset>[]) {
     for (const runId of new Set(frame.map((one) => one.runId))) {
       const run = runs.get(runId);
-      if (!run || !(run.attached || run.state.phase === 'over')) continue;
+      if (!run?.listening) continue;
       const own = frame.length > 1 ? frame.filter((one) => one.runId === runId) : frame;
       const offset = own.filter((one) => one.offset !== undefined).pop()?.offset;
       if (offset === undefined || isOffset(offset)) {
@@ -176,28 +173,24 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
     }
   }
 
-  function add(
-    state: Parameters<typeof createRunState<E, Offset>>[0],
-    first: Parameters<typeof createLiveRun<Input, E, Offset>>[3],
-    at = env.now(),
-  ): LiveRun<E, Offset> {
+  function add(origin: RunOrigin<Input, E, Offset>, at = env.now()): LiveRun<E, Offset> {
     leave ??= session.join(member);
     // A counter below one keeps the order of runs made within one millisecond.
     order = (order + 1e-6) % 1;
-    const live = createLiveRun(context, createRunState<E, Offset>(state), at + order, first);
-    runs.delete(live.id);
-    runs.set(live.id, live);
-    newest = live.id;
-    const over = [...runs.values()].filter((run) => run.state.phase === 'over');
+    const live = createLiveRun(context, origin, at + order);
+    newest = origin.id;
+    runs.delete(newest);
+    runs.set(newest, live);
+    const over = [...runs.values()].filter((run) => run.over);
     for (const old of over.slice(0, -overLimit)) runs.delete(old.id);
     live.attach();
-    context.changed(live);
+    context.changed();
     return live;
   }
 
   function known(runId: string): Run<E, Offset> | undefined {
     const live = runs.get(runId);
-    if (!live || live.state.phase === 'over') return undefined;
+    if (!live || live.over) return undefined;
     core.attach();
     return live.run;
   }
@@ -214,10 +207,8 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       const existing = known(runId);
       if (existing) return existing;
       beforeStart();
-      const { run } = add(
-        { id: runId, policy, startable: true, phase: 'unsent' },
-        { makeInput: () => input, message, data },
-      );
+      const makeInput = () => input;
+      const { run } = add({ id: runId, policy, startable: true, makeInput, message, data });
       if (signal) {
         if (signal.aborted) run.cancel();
         else {
@@ -230,49 +221,49 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
     follow(runId, { after } = {}) {
       const existing = known(runId);
       if (existing) return existing;
-      const live = add(
-        {
-          id: runId,
-          policy: options.policy ?? 'keep',
-          startable: false,
-          phase: 'sent',
-          confirmed: true,
-          feed: createFeed<E, Offset>(after),
-        },
-        {},
-      );
+      const live = add({
+        id: runId,
+        policy: options.policy ?? 'keep',
+        startable: false,
+        sent: true,
+        confirmed: true,
+        position: { cursor: after },
+      });
       live.remember();
       return live.run;
     },
     adopt(record, { from, makeInput }) {
       const { runId, policy, acked, cancel, epoch, sentAt } = record;
-      const state: Partial<RunState<E, Offset>> = {
-        confirmed: acked === true,
-        cancelling: cancel === true,
-        feed: { ...createFeed<E, Offset>(undefined, epoch !== undefined), ...from },
-        ...(typeof epoch === 'string' && { epoch }),
-      };
       return add(
-        { id: runId, policy: 'keep', startable: makeInput !== undefined, phase: 'sent', ...state },
-        { makeInput, cancelWhenOwned: policy === 'cancel' },
+        {
+          id: runId,
+          policy: 'keep',
+          startable: makeInput !== undefined,
+          sent: true,
+          confirmed: acked === true,
+          cancelling: cancel === true,
+          epoch,
+          position: from,
+          makeInput,
+          cancelWhenOwned: policy === 'cancel',
+        },
         sentAt,
       ).run;
     },
     position(runId) {
-      const { cursor, previous, last } = runs.get(runId)?.state.feed ?? {};
-      if (cursor === undefined) return undefined;
-      return options.overlap ? { cursor, previous, last } : { cursor };
+      const position = runs.get(runId)?.position;
+      return options.overlap ? position : { cursor: position?.cursor };
     },
     get: (runId) => runs.get(runId)?.run,
     getSnapshot() {
-      snapshot ??= underWay().map(({ run }) => run.getSnapshot());
+      snapshot ??= [...runs.values()].flatMap(({ live, run }) => (live ? run.getSnapshot() : []));
       return snapshot;
     },
     subscribe: (listener) => listeners.add(listener),
     attach() {
       if (leave) return;
       leave = session.join(member);
-      for (const run of runs.values()) if (run.state.phase !== 'over') run.attach();
+      for (const run of runs.values()) run.attach();
     },
     dispose() {
       for (const run of runs.values()) run.detach();

@@ -14,7 +14,7 @@ export interface SessionRun {
   start(): void;
   announcePolicy(): void;
   close(end: { readonly error: RunSocketError; readonly final: boolean }): void;
-  tooLarge(error: RunSocketError): void;
+  fail(error: RunSocketError): void;
 }
 
 /** The runs of one `createRuns`, as the session sees them. */
@@ -139,7 +139,7 @@ function createSession(wire: Wire): Session {
       for (const member of [...members]) member.message(message, batched);
     },
     tooLarge(owner, error) {
-      for (const run of allRuns()) if (run.id === owner) run.tooLarge(error);
+      for (const run of allRuns()) if (run.id === owner) run.fail(error);
     },
     page(type) {
       for (const member of [...members]) member.page(type);
