@@ -127,6 +127,7 @@ export function createConnection<In, Out>(
     stopPage?.();
     stopPage = undefined;
     dialer?.stop(close?.code, close?.reason);
+    if (!error) attempt = 0;
     go(error ? 'closed' : 'idle', error, close);
   };
 

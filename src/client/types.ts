@@ -10,8 +10,8 @@ export interface WebSocketLike {
   binaryType: string;
   send(data: WebSocketData): void;
   close(code?: number, reason?: string): void;
-  addEventListener(type: string, listener: (event: never) => void): void;
-  removeEventListener(type: string, listener: (event: never) => void): void;
+  // biome-ignore lint/suspicious/noExplicitAny: browsers and `ws` type their events differently.
+  addEventListener(type: string, listener: (event: any) => void): void;
 }
 
 /** A WebSocket class, such as the browser's own or the one that `ws` exports. */

@@ -40,6 +40,8 @@ export interface FakeNetwork {
   /** The newest attempt; throws where there is none. */
   readonly socket: FakeSocket;
   mode: 'up' | 'down' | 'hold';
+  /** The page is gone: its socket closes, and nothing of the network reaches it any more. */
+  kill(): void;
 }
 
 /** Make a network; `peer` serves it, or the test does, socket by socket. */
@@ -48,6 +50,7 @@ export function createFakeNetwork(
   later: (task: () => void) => void = queueMicrotask,
 ): FakeNetwork {
   const sockets: FakeSocket[] = [];
+  let killed = false;
 
   const createSocket = (url: string, handlers: DialHandlers) => {
     const sent: Message[] = [];
@@ -67,10 +70,10 @@ export function createFakeNetwork(
         return stopped;
       },
       open() {
-        if (state !== 'dialling') return;
+        if (state !== 'dialling' || killed) return;
         state = 'open';
-        handlers.onOpen();
         later(() => peer.open?.(socket));
+        handlers.onOpen();
       },
       receive(...messages) {
         for (const message of messages) socket.frame(JSON.stringify(message));
@@ -81,6 +84,7 @@ export function createFakeNetwork(
       end(code = 1006, reason = '') {
         if (state === 'ended') return;
         finish();
+        if (killed) return;
         handlers.onEnd({ code, reason, wasClean: code !== 1006 });
       },
     };
@@ -103,6 +107,10 @@ export function createFakeNetwork(
   const network: FakeNetwork = {
     sockets,
     mode: 'up',
+    kill() {
+      killed = true;
+      for (const socket of sockets) socket.end();
+    },
     get socket() {
       const socket = sockets.at(-1);
       if (!socket) throw new Error('nothing was dialled');
@@ -116,7 +124,7 @@ export function createFakeNetwork(
           current = made;
           sockets.push(made.socket);
           const { mode } = network;
-          if (mode !== 'hold') {
+          if (mode !== 'hold' && !killed) {
             later(() => (mode === 'up' ? made.socket.open() : made.socket.end()));
           }
         },

@@ -72,11 +72,22 @@ export function createWorld(options: WorldOptions = {}): World {
   const page = createFakePage(locks && { locks });
   const network = createFakeNetwork(options.peer);
   const { sessionStorage = storage.page() } = options;
+  let alive = true;
+  // A page that is gone does nothing more, although its objects are still here.
+  const living =
+    (setTimer: (task: () => void, ms: number) => () => void) =>
+    (task: () => void, ms = 0) =>
+      setTimer(() => alive && task(), ms);
   const globals = Object.defineProperty({ ...page.globals }, 'sessionStorage', {
     get: typeof sessionStorage === 'function' ? sessionStorage : () => sessionStorage,
   }) as PageGlobals;
   const client = createClient('wss://example.com/agent', options.client ?? {}, {
-    environment: { ...clock.environment, page: globals },
+    environment: {
+      ...clock.environment,
+      setTimer: living(clock.environment.setTimer),
+      setFrame: living(clock.environment.setFrame),
+      page: globals,
+    },
     dialer: network.dialer,
   });
   const settle = () => clock.advance(0);
@@ -93,15 +104,15 @@ export function createWorld(options: WorldOptions = {}): World {
     runs: (given = {}) => createRuns(client, given as never),
     settle,
     async reconnect(code) {
-      const before = network.sockets.length;
       network.socket.end(code);
-      for (let i = 0; network.sockets.length === before && i < 60; i++) await clock.advance(1_000);
+      const { retryAt } = client.getSnapshot();
+      if (retryAt !== undefined) await clock.advance(retryAt - clock.now());
       await settle();
     },
     reload({ crash, ...more } = {}) {
       if (!crash) page.dispatch('pagehide', { persisted: false });
-      // What a page that is gone would still do must not be seen.
-      network.mode = 'hold';
+      alive = false;
+      network.kill();
       return createWorld({ ...options, clock, storage, ...more });
     },
     stored(name = 'ag-ui') {
