@@ -24,6 +24,7 @@ import {
 } from './input.ts';
 import { createResume } from './interrupts.ts';
 import type { AgUiMessage } from './messages.ts';
+import { endRun } from './run-events.ts';
 import { type AgUiThread, emptyThread } from './thread.ts';
 
 /** A checkpoint larger than this is not written: sessionStorage holds about 5 MB in all. */
@@ -159,10 +160,10 @@ export function createAgUiAgent<
         if (error?.code !== 'closed') claims.delete(runId);
         if (!isShown(runId)) return;
         if (thread.status === 'running' || error?.code === 'run-lost') {
-          if (status === 'failed') {
-            const { code, message } = error ?? { message: 'Run failed' };
-            show({ ...thread, status: 'error', error: { message, ...(code && { code }) } });
-          } else show({ ...thread, status: status === 'finished' ? status : 'aborted' });
+          const { code, message } = error ?? { message: 'Run failed' };
+          if (status === 'failed')
+            show(endRun(thread, 'error', { message, ...(code && { code }) }));
+          else show(endRun(thread, status === 'finished' ? status : 'aborted'));
         }
         saveThread();
       },
@@ -226,7 +227,7 @@ export function createAgUiAgent<
 
   function restore(record: RunRecord): AgUiThread<S> {
     const shown = readThread(record.checkpoint?.thread, initial) ?? baseOf(record);
-    return record.cancel ? stop(shown) : shown;
+    return record.cancel ? endRun(shown, 'aborted') : shown;
   }
 
   // Takes what was found, unless another agent of the page was faster.
@@ -267,20 +268,10 @@ export function createAgUiAgent<
     });
   }
 
-  function stop(from: AgUiThread<S>): AgUiThread<S> {
-    const ended = applyAgUiEvent(from, {
-      type: 'RUN_FINISHED',
-      threadId,
-      runId: from.runId ?? '',
-      outcome: { type: 'cancelled' },
-    } as AgUiEvent);
-    return ended.status === 'aborted' ? ended : { ...ended, status: 'aborted' };
-  }
-
   function stopShowing() {
     if (!current?.followed) return;
     current.followed = false;
-    show(stop(thread));
+    show(endRun(thread, 'aborted'));
     saveThread();
   }
 
@@ -316,7 +307,8 @@ export function createAgUiAgent<
     },
     run(input = {}, { policy, signal, runId = env.randomId() } = {}) {
       activate();
-      const from = isStreaming() && thread.status === 'running' ? stop(thread) : thread;
+      const from =
+        isStreaming() && thread.status === 'running' ? endRun(thread, 'aborted') : thread;
       const added = (input.messages ?? []).map(
         (message) => ({ ...message, id: message.id ?? env.randomId() }) as AgUiMessage,
       );

@@ -34,7 +34,10 @@ export interface PlainServer {
   readonly connections: number;
   readonly sockets: ReadonlySet<WebSocket>;
   /** Appends events to a run's log and sends them to whoever follows it. */
-  append(runId: string, ...events: { readonly type: string; readonly [field: string]: unknown }[]): void;
+  append(
+    runId: string,
+    ...events: { readonly type: string; readonly [field: string]: unknown }[]
+  ): void;
   /** Ends every connection without a close frame. */
   cut(): void;
   close(): Promise<void>;
