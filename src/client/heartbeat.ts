@@ -32,6 +32,8 @@ export function createLiveness(): Liveness {
   // The last frame, or the last probe: a question that any frame answers.
   let since = 0;
   let probes = 0;
+  // The last look and the next one that was planned; 0 where there was nothing to look for.
+  let looked = 0;
   let due = 0;
 
   const frame = (now: number) => {
@@ -43,8 +45,8 @@ export function createLiveness(): Liveness {
   return {
     open(now) {
       ping = undefined;
-      since = due = now;
-      probes = 0;
+      since = now;
+      probes = due = 0;
     },
     frame,
     setPing(next, now) {
@@ -57,10 +59,13 @@ export function createLiveness(): Liveness {
       frame(now);
     },
     look(now, woken, hidden) {
-      if (!ping && idleBase === undefined) return {};
+      if (!ping && idleBase === undefined) {
+        due = 0;
+        return {};
+      }
       const getLimit = () => (probes ? (ping ? ping.timeout : grace) : ping ? ping.interval : idle);
       // Timers run late after sleep, and the wall clock may be set back.
-      const late = Math.abs(now - due);
+      const late = due && Math.max(now - due, looked - now);
       let act: LivenessStep['act'];
       since = Math.min(since, now);
       const isOver = now - since >= getLimit();
@@ -73,6 +78,7 @@ export function createLiveness(): Liveness {
         since = now;
         if (ping) act = 'ping';
       }
+      looked = now;
       due = now + Math.min(getLimit() - now + since, tick);
       return { act, next: due - now };
     },

@@ -24,7 +24,7 @@ interface SetUp {
 /** A client on virtual time and a fake dialer. */
 export function setUp(
   options: WebSocketClientOptions = {},
-  { seed = 1, url = 'ws://server' as UrlProvider } = {},
+  { seed = 1, url = 'ws://server' }: { readonly seed?: number; readonly url?: UrlProvider } = {},
 ): SetUp {
   const page = createFakePage();
   const clock = createVirtualClock({ seed, page: page.globals });
