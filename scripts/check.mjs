@@ -11,11 +11,14 @@ const totals = { passed: 0, failed: 0, skipped: 0 };
 function run(title, ...command) {
   console.log(`\n▶ ${title}`);
   const started = Date.now();
-  const { status } = spawnSync('npx', command, {
+  const [tool, ...args] = command[0] === 'npm' ? command : ['npx', '--no-install', ...command];
+  const { status } = spawnSync(tool, args, {
     stdio: 'inherit',
     shell: process.platform === 'win32',
   });
-  console.log(`${status === 0 ? '✓' : '✗'} ${title} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+  console.log(
+    `${status === 0 ? '✓' : '✗'} ${title} (${((Date.now() - started) / 1000).toFixed(1)} s)`,
+  );
   return status === 0;
 }
 

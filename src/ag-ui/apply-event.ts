@@ -1,67 +1,63 @@
 import { applyActivityDelta, applyActivitySnapshot } from './activity-events.ts';
-import { closeChunks, expandChunk } from './chunk-events.ts';
 import type { AgUiEvent } from './events.ts';
 import { applyMessagesSnapshot } from './messages-snapshot.ts';
-import { failRun, finishRun, finishStep, startRun, startStep } from './run-events.ts';
+import { applyStep, failRun, finishRun, startRun } from './run-events.ts';
 import { applyStateDelta, applyStateSnapshot } from './state-events.ts';
-import { endSubagent, startSubagent } from './subagent-events.ts';
-import { appendText, endMessage, startMessage } from './text-events.ts';
-import { applyThinking } from './thinking-events.ts';
-import type { AgUiThread } from './thread.ts';
-import { type Thread, textOf, type WireEvent } from './thread-edits.ts';
 import {
-  addResult,
-  appendArguments,
-  endCall,
-  setEncryptedValue,
-  startCall,
-} from './tool-events.ts';
+  applyThinking,
+  closeChunks,
+  expandChunk,
+  extend,
+  type StreamKind,
+  start,
+} from './stream-events.ts';
+import { applySubagent } from './subagent-events.ts';
+import type { AgUiThread } from './thread.ts';
+import { type Draft, edit, isText, textOf, type WireEvent } from './thread-edits.ts';
+import { addResult, setEncryptedValue } from './tool-events.ts';
 
-type Handler = (thread: Thread, event: WireEvent, argument: never) => Thread;
+type Handler = (draft: Draft, event: WireEvent, kind: StreamKind) => void;
 
-const keep: Handler = (thread) => thread;
+const nothing: Handler = () => {};
 
-/** What each event does, and what else it is told. Events that are not here change nothing at all. */
-const handlers: Readonly<Record<string, readonly [Handler, unknown?]>> = {
-  RUN_STARTED: [startRun],
-  RUN_FINISHED: [finishRun],
-  RUN_ERROR: [failRun],
-  STEP_STARTED: [startStep],
-  STEP_FINISHED: [finishStep],
-  TEXT_MESSAGE_START: [startMessage, 'text'],
-  TEXT_MESSAGE_CONTENT: [appendText, 'text'],
-  TEXT_MESSAGE_END: [endMessage, 'text'],
-  TEXT_MESSAGE_CHUNK: [expandChunk, 'text'],
-  REASONING_START: [keep],
-  REASONING_MESSAGE_START: [startMessage, 'reasoning'],
-  REASONING_MESSAGE_CONTENT: [appendText, 'reasoning'],
-  REASONING_MESSAGE_END: [endMessage, 'reasoning'],
-  REASONING_MESSAGE_CHUNK: [expandChunk, 'reasoning'],
-  REASONING_END: [keep],
-  REASONING_ENCRYPTED_VALUE: [setEncryptedValue],
-  THINKING_START: [keep],
-  THINKING_TEXT_MESSAGE_START: [applyThinking, 'start'],
-  THINKING_TEXT_MESSAGE_CONTENT: [applyThinking, 'content'],
-  THINKING_TEXT_MESSAGE_END: [applyThinking, 'end'],
-  THINKING_END: [keep],
-  TOOL_CALL_START: [startCall],
-  TOOL_CALL_ARGS: [appendArguments],
-  TOOL_CALL_END: [endCall],
-  TOOL_CALL_CHUNK: [expandChunk, 'tool'],
-  TOOL_CALL_RESULT: [addResult],
-  STATE_SNAPSHOT: [applyStateSnapshot],
-  STATE_DELTA: [applyStateDelta],
-  MESSAGES_SNAPSHOT: [applyMessagesSnapshot],
-  ACTIVITY_SNAPSHOT: [applyActivitySnapshot],
-  ACTIVITY_DELTA: [applyActivityDelta],
-  SUBAGENT_STARTED: [startSubagent],
-  SUBAGENT_FINISHED: [endSubagent, 'finished'],
-  SUBAGENT_ERROR: [endSubagent, 'error'],
-  CUSTOM: [keep],
+/** What each event does. One that is not here changes nothing at all. */
+const handlers: Readonly<Record<string, Handler>> = {
+  RUN_STARTED: startRun,
+  RUN_FINISHED: finishRun,
+  RUN_ERROR: failRun,
+  STEP_STARTED: applyStep,
+  STEP_FINISHED: applyStep,
+  TEXT_MESSAGE_START: start,
+  TEXT_MESSAGE_CONTENT: extend,
+  TEXT_MESSAGE_END: extend,
+  TEXT_MESSAGE_CHUNK: expandChunk,
+  TOOL_CALL_START: start,
+  TOOL_CALL_ARGS: extend,
+  TOOL_CALL_END: extend,
+  TOOL_CALL_CHUNK: expandChunk,
+  TOOL_CALL_RESULT: addResult,
+  REASONING_START: nothing,
+  REASONING_END: nothing,
+  REASONING_MESSAGE_START: start,
+  REASONING_MESSAGE_CONTENT: extend,
+  REASONING_MESSAGE_END: extend,
+  REASONING_MESSAGE_CHUNK: expandChunk,
+  REASONING_ENCRYPTED_VALUE: setEncryptedValue,
+  THINKING_START: nothing,
+  THINKING_END: nothing,
+  THINKING_TEXT_MESSAGE_START: applyThinking,
+  THINKING_TEXT_MESSAGE_CONTENT: applyThinking,
+  THINKING_TEXT_MESSAGE_END: applyThinking,
+  STATE_SNAPSHOT: applyStateSnapshot,
+  STATE_DELTA: applyStateDelta,
+  MESSAGES_SNAPSHOT: applyMessagesSnapshot,
+  ACTIVITY_SNAPSHOT: applyActivitySnapshot,
+  ACTIVITY_DELTA: applyActivityDelta,
+  SUBAGENT_STARTED: applySubagent,
+  SUBAGENT_FINISHED: applySubagent,
+  SUBAGENT_ERROR: applySubagent,
+  CUSTOM: nothing,
 };
-
-/** What leaves the open chunks of its lane alone, or sees to them itself. */
-const leavesChunks = /CHUNK|^RUN|^ACTIVITY|^SUBAGENT|ENCRYPTED/;
 
 /**
  * Fold one AG-UI event into a thread without changing it.
@@ -85,14 +81,19 @@ export function applyAgUiEvent<S>(
   thread: AgUiThread<S>,
   event: AgUiEvent | { readonly type: string },
 ): AgUiThread<S> {
-  const type = textOf(event?.type);
-  if (type === undefined || !Object.hasOwn(handlers, type)) return thread;
-  const [handle, argument] = handlers[type] as (typeof handlers)[string];
-  const wire = event as WireEvent;
-  let open: Thread = thread;
-  if (thread.open?.chunks && !leavesChunks.test(type)) {
+  const type = event?.type;
+  if (!isText(type) || !Object.hasOwn(handlers, type)) return thread;
+  return edit(thread, (draft) => {
+    const wire = event as WireEvent;
     const lane = textOf(wire.subagentRunId);
-    open = closeChunks(thread, (other) => type === 'MESSAGES_SNAPSHOT' || other === lane);
-  }
-  return handle(open, wire, argument as never) as AgUiThread<S>;
+    // The others leave the open chunks of their lane alone, or see to them themselves.
+    if (!/CHUNK|^RUN|^ACT|^SUB|ENCR/.test(type)) {
+      closeChunks(draft, (other) => type === 'MESSAGES_SNAPSHOT' || other === lane);
+    }
+    (handlers[type] as Handler)(
+      draft,
+      wire,
+      type[1] === 'O' ? 'tool' : type[2] === 'X' ? 'text' : 'reasoning',
+    );
+  });
 }

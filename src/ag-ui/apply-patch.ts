@@ -129,7 +129,7 @@ export function applyPatch<T>(document: T, operations: readonly JsonPatchOperati
     }
   };
 
-  for (const [index, operation] of operations.entries()) {
+  operations.forEach((operation, index) => {
     const { op, path, from, value } = Object(operation);
     try {
       if (op === 'move' || op === 'copy') {
@@ -138,19 +138,19 @@ export function applyPatch<T>(document: T, operations: readonly JsonPatchOperati
           // With two parents, a write below one of them would show below the other.
           if (owned?.has(source)) owned.clear();
         } else {
-          if (path === from) continue;
-          if (path.startsWith(`${from}/`)) fail('moves below itself');
+          if (path === from) return;
+          if (path.startsWith(`${from}/`)) fail('moves into itself');
           write(from, 'remove');
         }
         write(path, 'add', source);
       } else if (op === 'remove') {
-        if (path === '') fail('no document left');
+        if (path === '') fail('no root left');
         write(path, op);
       } else {
         if (value === undefined) fail('no value');
         if (op === 'add' || op === 'replace') write(path, op, value);
-        else if (op !== 'test') fail('unknown op');
-        else if (!isEqual(read(path), value)) fail('another value');
+        else if (op !== 'test') fail('no operation');
+        else if (!isEqual(read(path), value)) fail('no match');
       }
     } catch (error) {
       throw new RunSocketError(
@@ -158,6 +158,6 @@ export function applyPatch<T>(document: T, operations: readonly JsonPatchOperati
         `Operation ${index} (${show(op)} ${show(path)}): ${(error as Error).message}`,
       );
     }
-  }
+  });
   return holder[''];
 }

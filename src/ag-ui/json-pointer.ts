@@ -10,7 +10,7 @@ export function fail(reason: string): never {
 
 /** Text for a message: what comes off the wire may be of any type and length. */
 export function show(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 99) : typeof value;
+  return typeof value === 'string' ? value.substring(0, 99) : typeof value;
 }
 
 /** Whether `value` can have members; a string's characters are none. */
@@ -26,10 +26,16 @@ export function isContainer(value: unknown): value is Container {
  */
 export function parsePointer(pointer: string): string[] {
   if (/^[^/]|~(?![01])/.test(pointer)) fail(`no pointer ${show(pointer)}`);
-  const tokens = pointer.split('/');
-  return /~/.test(pointer)
-    ? tokens.map((token) => token.replace(/~1/g, '/').replace(/~0/g, '~'))
-    : tokens;
+  const tokens: string[] = [];
+  let start = 0;
+  // Several times as fast as `split`, which every operation would pay for.
+  do {
+    const end = pointer.indexOf('/', start);
+    const token = pointer.substring(start, end < 0 ? undefined : end);
+    tokens.push(/~/.test(pointer) ? token.replaceAll('~1', '/').replaceAll('~0', '~') : token);
+    start = end + 1;
+  } while (start);
+  return tokens;
 }
 
 /** The index that `token` is in an array of `length` items: RFC 6901 has one way to write a number. */

@@ -1,37 +1,43 @@
 import { isEqual } from './is-equal.ts';
 import type { AgUiMessage } from './messages.ts';
 import { kindOf } from './text-events.ts';
-import { areTexts, isObject, itemsOf, type Thread, type WireEvent } from './thread-edits.ts';
+import { type Draft, isObject, isText, itemsOf, merge, type WireEvent } from './thread-edits.ts';
 
 /** A message of more members than this is not compared: the new one is taken. */
 const comparedMembers = 1e5;
 
 /** Which activity types the snapshot decides about: `null` = all, absent = it does not say. */
-function authoritativeTypes({ metadata }: WireEvent): readonly unknown[] | null | undefined {
+function authoritativeTypes({ metadata }: WireEvent): unknown {
   const declared = isObject(metadata) ? metadata['@ag-ui/client'] : undefined;
-  if (declared === undefined) return undefined;
-  if (!isObject(declared) || Array.isArray(declared)) return [];
-  const types = declared.authoritativeActivityTypes;
-  return types == null ? (types as null | undefined) : areTexts(types) ? types : [];
+  return isObject(declared)
+    ? declared.authoritativeActivityTypes
+    : declared === undefined
+      ? declared
+      : [];
 }
 
 /** `MESSAGES_SNAPSHOT`: merge the server's messages in, each in the place of the local one. */
-export function applyMessagesSnapshot(thread: Thread, event: WireEvent): Thread {
-  if (!Array.isArray(event.messages)) return thread;
+export function applyMessagesSnapshot(draft: Draft, event: WireEvent): void {
+  if (!Array.isArray(event.messages)) return;
+  const old = draft.messages;
   const snapshot = itemsOf(event.messages);
-  const has = (role: string): boolean => snapshot.some((message) => message.role === role);
+  const [hasActivity, hasReasoning] = ['activity', 'reasoning'].map((role) =>
+    snapshot.some((message) => message.role === role),
+  );
   const types = authoritativeTypes(event);
-  const isComplete = { reasoning: has('reasoning'), activity: has('activity') };
-  const isKept = (message: AgUiMessage): boolean =>
-    message.role === 'activity'
-      ? types
-        ? !types.includes(message.activityType)
-        : types === undefined && !isComplete.activity
-      : message.role === 'reasoning' && !isComplete.reasoning;
+  const isKept = (message: AgUiMessage): boolean | undefined =>
+    message.role === 'reasoning'
+      ? !hasReasoning
+      : message.role === 'activity' &&
+        !(Array.isArray(types)
+          ? types.every(isText) && types.includes(message.activityType)
+          : types === undefined
+            ? hasActivity
+            : types === null);
 
   const kinds = new Map<string, unknown>();
-  for (const { id, role } of thread.messages) {
-    if (role === 'reasoning' && !isComplete.reasoning) kinds.set(id, role);
+  for (const message of old) {
+    if (message.role === 'reasoning' && !hasReasoning) kinds.set(message.id, 'reasoning');
   }
   const incoming = new Map<string, AgUiMessage>();
   for (const message of snapshot) {
@@ -40,11 +46,11 @@ export function applyMessagesSnapshot(thread: Thread, event: WireEvent): Thread 
     // Thoughts and answer under one id stay apart, as they do while they stream.
     const id = kind && holder && holder !== kind ? `${message.id}~${message.role}` : message.id;
     kinds.set(id, kind);
-    incoming.set(id, id === message.id ? message : { ...message, id });
+    incoming.set(id, merge(message, { id }));
   }
 
   const messages: AgUiMessage[] = [];
-  for (const message of thread.messages) {
+  for (const message of old) {
     const other = incoming.get(message.id);
     // An equal message stays the same object, so that views of a long thread need not render again.
     if (other) messages.push(isEqual(message, other, comparedMembers) ? message : other);
@@ -52,8 +58,7 @@ export function applyMessagesSnapshot(thread: Thread, event: WireEvent): Thread 
     incoming.delete(message.id);
   }
   messages.push(...incoming.values());
-  return messages.length === thread.messages.length &&
-    messages.every((message, index) => message === thread.messages[index])
-    ? thread
-    : { ...thread, messages };
+  if (messages.length !== old.length || messages.some((message, index) => message !== old[index])) {
+    draft.messages = messages;
+  }
 }

@@ -1,12 +1,11 @@
 import type { AgUiMessage } from './messages.ts';
 import {
-  field,
+  type Draft,
   findMessage,
   isText,
   lastIndex,
-  setMessage,
-  setMessages,
-  type Thread,
+  merge,
+  putMessage,
   textOf,
   type WireEvent,
   withMetadata,
@@ -33,53 +32,47 @@ export function findText(messages: readonly AgUiMessage[], id: unknown, kind: Te
       );
 }
 
-/** Begin a message; one that is there already only takes the metadata. */
-export function startMessage(thread: Thread, event: WireEvent, kind: TextKind): Thread {
-  const { messages } = thread;
-  const { messageId } = event;
-  if (!isText(messageId)) return thread;
-  const index = findText(messages, messageId, kind);
-  if (index >= 0) return endMessage(thread, event, kind);
-  const holder = messages[findMessage(messages, messageId)];
-  // A tool's message or an activity holds the id: text never goes there.
-  if (holder && !kindOf(holder.role)) return thread;
-  const role =
-    kind === 'reasoning' ? kind : kindOf(event.role) === kind ? event.role : ('assistant' as const);
-  const message = {
-    // Thoughts and answer under one id stay apart.
-    id: holder ? `${messageId}~${role}` : messageId,
-    role,
-    content: '',
-    ...(kind === 'text' && field('name', textOf(event.name))),
-    ...field('subagentRunId', textOf(event.subagentRunId)),
-  } as AgUiMessage;
-  return setMessages(thread, [...messages, withMetadata(message, event)]);
-}
-
-function grow(thread: Thread, event: WireEvent, kind: TextKind, delta: unknown): Thread {
-  const index = findText(thread.messages, event.messageId, kind);
-  const message = thread.messages[index];
-  if (!message) return thread;
-  const content = message.content ?? '';
-  return setMessage(
-    thread,
-    index,
-    withMetadata(
-      // Text never replaces parts. `+` makes a rope: the cost does not grow with the text.
-      isText(delta) && isText(content) && (delta || message.content == null)
-        ? ({ ...message, content: content + delta } as AgUiMessage)
-        : message,
-      event,
+/** Make a message for what streams under `id`, unless it is there. */
+export function createText(draft: Draft, event: WireEvent, kind: TextKind): void {
+  const { messageId: id } = event;
+  const holder = draft.messages[findMessage(draft.messages, id)];
+  // A tool's message or an activity that has the id keeps it: text never goes there.
+  if (!isText(id) || (holder && !kindOf(holder.role)) || findText(draft.messages, id, kind) >= 0) {
+    return;
+  }
+  const role = kind === 'reasoning' ? kind : kindOf(event.role) === kind ? event.role : 'assistant';
+  putMessage(
+    draft,
+    -1,
+    merge(
+      {} as AgUiMessage,
+      {
+        // Thoughts and answer under one id stay apart.
+        id: holder ? `${id}~${role}` : id,
+        role,
+        content: '',
+        name: kind === 'text' ? textOf(event.name) : undefined,
+        subagentRunId: textOf(event.subagentRunId),
+      } as never,
     ),
   );
 }
 
-/** Append the event's text to its message. */
-export function appendText(thread: Thread, event: WireEvent, kind: TextKind): Thread {
-  return grow(thread, event, kind, event.delta);
-}
-
-/** End a message: only metadata comes with it. */
-export function endMessage(thread: Thread, event: WireEvent, kind: TextKind): Thread {
-  return grow(thread, event, kind, undefined);
+/** Append text to its message; the event may bring metadata alone. */
+export function extendText(draft: Draft, event: WireEvent, kind: TextKind, delta: unknown): void {
+  const index = findText(draft.messages, event.messageId, kind);
+  const message = draft.messages[index];
+  const content = message?.content ?? '';
+  if (!message) return;
+  putMessage(
+    draft,
+    index,
+    withMetadata(
+      // Text never replaces parts. `+` makes a rope: the cost does not grow with the text.
+      isText(delta) && isText(content)
+        ? merge(message, { content: content + delta } as never)
+        : message,
+      event,
+    ),
+  );
 }

@@ -1,25 +1,20 @@
-import type { AgUiMessage, AgUiMetadata, ToolCall } from './messages.ts';
+import type { AgUiMessage, ToolCall } from './messages.ts';
 import type { AgUiThread, OpenItems } from './thread.ts';
-
-/** A thread whose state is of no interest. */
-export type Thread = AgUiThread<unknown>;
 
 /** An event as it comes off the wire: nothing in it is sure to be there, or of the right type. */
 export type WireEvent = { readonly type: string } & { readonly [key: string]: unknown };
 
-/** A message as it may come off the wire. */
-export interface WireMessage {
-  readonly id: string;
-  readonly role?: unknown;
-  readonly content?: unknown;
-  readonly toolCalls?: unknown;
-  readonly metadata?: unknown;
-  readonly [key: string]: unknown;
-}
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] | undefined };
 
-/** Whether `value` is an object, arrays included. */
+/** A copy of a thread to write to; what is set to `undefined` is gone. Its messages are still shared. */
+export type Draft = Writable<Omit<AgUiThread<unknown>, 'messages' | 'open'>> & {
+  messages: readonly AgUiMessage[];
+  open: Writable<OpenItems>;
+};
+
+/** Whether `value` is a JSON object. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Whether `value` is text. */
@@ -32,50 +27,55 @@ export function textOf(value: unknown): string | undefined {
   return isText(value) ? value : undefined;
 }
 
-/** Whether `value` is a list of texts. */
-export function areTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(isText);
+/** A list off the wire; nothing where it is none or empty. */
+export function listOf<Item = { readonly [key: string]: unknown } | null | undefined>(
+  value: unknown,
+): readonly Item[] | undefined {
+  return Array.isArray(value) && value.length ? value : undefined;
 }
 
-/** `{ [key]: value }`, or nothing where there is no value: absent fields stay absent. */
-export function field<Key extends string, Value>(
-  key: Key,
-  value: Value | null | undefined,
-): { readonly [K in Key]?: Value } {
-  return value == null ? {} : ({ [key]: value } as { readonly [K in Key]?: Value });
+/** `copy` without what is undefined, or `original` where they are the same. */
+function tidy<T extends object>(copy: T, original: T): T {
+  let changed = false;
+  for (const key in copy) {
+    changed ||= !Object.is(copy[key], original[key]);
+    if (copy[key] === undefined && key !== 'state') delete copy[key];
+  }
+  return changed ? copy : original;
 }
 
-/** What to change; `undefined` removes. */
-export type Changes<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
+/** `target` with `changes`: what they set to `undefined` is gone, and no change is the same object. */
+export function merge<T extends object>(
+  target: T,
+  changes: { readonly [Key in keyof T]?: T[Key] | undefined },
+): T {
+  return tidy({ ...target, ...changes } as T, target);
+}
 
-/** A copy with `changes`; what they set to `undefined` is gone. */
-export function change<T extends object>(target: T, changes: Changes<T>): T {
-  const copy = { ...target, ...changes } as T;
-  for (const key in changes) if (changes[key] === undefined) delete copy[key];
+/** Write to a copy of the thread; no change is the same thread. */
+export function edit<S>(thread: AgUiThread<S>, write: (draft: Draft) => void): AgUiThread<S> {
+  const draft: Draft = { ...thread, open: { ...thread.open } };
+  write(draft);
+  const open = tidy(draft.open, thread.open ?? {});
+  (draft as { open?: object | undefined }).open = Object.keys(open).length ? open : undefined;
+  return tidy(draft as AgUiThread<unknown>, thread) as AgUiThread<S>;
+}
+
+/** The list with `item` at `index`, or the same list where it is there. */
+export function replaced<Item>(list: readonly Item[], index: number, item: Item): readonly Item[] {
+  if (list[index] === item) return list;
+  const copy = list.slice();
+  copy[index] = item;
   return copy;
 }
 
-/** The thread with `changes` to what is open. */
-export function setOpen(thread: Thread, changes: Changes<OpenItems>): Thread {
-  const open = change(thread.open ?? {}, changes);
-  return change(thread, { open: Object.keys(open).length ? open : undefined });
-}
-
-/** The list with `item` at its end, once. */
-export function including<Item>(
-  list: readonly Item[] | undefined,
-  item: Item,
-): readonly Item[] | undefined {
-  return list?.includes(item) ? list : [...(list ?? []), item];
-}
-
-/** What passes `test`; nothing rather than an empty list, and the same list where all pass. */
+/** What passes `test`: the same list where all do, nothing where none does. */
 export function only<Item>(
   list: readonly Item[] | undefined,
   test: (item: Item, index: number) => unknown,
 ): readonly Item[] | undefined {
   const kept = list?.filter(test);
-  return kept?.length === list?.length ? list : kept?.length ? kept : undefined;
+  return kept?.length === list?.length ? list : listOf(kept);
 }
 
 /** The last index that passes `test`, or -1: what streams is near the end. */
@@ -90,53 +90,32 @@ export function findMessage(messages: readonly AgUiMessage[], id: unknown): numb
   return lastIndex(messages, (message) => message.id === id);
 }
 
+/** Put a message at `index`; at -1 it is new. */
+export function putMessage(draft: Draft, index: number, message: AgUiMessage): void {
+  const { messages } = draft;
+  draft.messages = replaced(messages, index < 0 ? messages.length : index, message);
+}
+
 /** The tool calls of a message that came from anywhere. */
 export function callsOf(message: AgUiMessage | undefined): readonly ToolCall[] {
-  const calls = (message as WireMessage | undefined)?.toolCalls;
-  return Array.isArray(calls) ? calls : [];
+  return (
+    listOf<ToolCall>((message as { readonly toolCalls?: unknown } | undefined)?.toolCalls) ?? []
+  );
 }
 
-/** The list with another item at `index`, or the same list. */
-export function replaced<Item>(list: readonly Item[], index: number, item: Item): readonly Item[] {
-  if (list[index] === item) return list;
-  const copy = list.slice();
-  copy[index] = item;
-  return copy;
-}
-
-/** The thread with these messages, or the same thread. */
-export function setMessages(thread: Thread, messages: readonly AgUiMessage[]): Thread {
-  return messages === thread.messages ? thread : { ...thread, messages };
-}
-
-/** The thread with another message at `index`. */
-export function setMessage(thread: Thread, index: number, message: AgUiMessage): Thread {
-  return setMessages(thread, replaced(thread.messages, index, message));
-}
-
-/** `target` with the event's metadata merged in, key by key, the last write winning (AG-UI 1.0). */
-export function withMetadata<T extends { readonly metadata?: AgUiMetadata }>(
+/** `target` with the event's metadata, key by key, the last write winning (AG-UI 1.0). */
+export function withMetadata<T extends { readonly metadata?: unknown }>(
   target: T,
-  event: WireEvent,
+  { metadata }: WireEvent,
 ): T {
-  const { metadata } = event;
-  return isObject(metadata) && !Array.isArray(metadata) && Object.keys(metadata).length
-    ? { ...target, metadata: { ...target.metadata, ...metadata } }
+  return isObject(metadata)
+    ? { ...target, metadata: { ...(target.metadata as object), ...metadata } }
     : target;
-}
-
-/** A list that has something in it. */
-export function listOf<Item = Readonly<Record<string, unknown>> | undefined>(
-  value: unknown,
-): readonly Item[] | undefined {
-  return Array.isArray(value) && value.length ? value : undefined;
 }
 
 /** What of a list off the wire has an id, without the nulls that older servers send. */
 export function itemsOf<Item extends { readonly id: string } = AgUiMessage>(list: unknown): Item[] {
-  return (Array.isArray(list) ? list : [])
+  return (listOf<Item & { readonly subagentRunId?: unknown }>(list) ?? [])
     .filter((item) => isText(item?.id))
-    .map((item) =>
-      item.subagentRunId === null ? change(item, { subagentRunId: undefined }) : item,
-    );
+    .map((item) => merge(item, { subagentRunId: item.subagentRunId ?? undefined } as never));
 }

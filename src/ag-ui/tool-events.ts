@@ -1,176 +1,141 @@
-import type { AgUiMessage, AssistantMessage, ToolCall, ToolMessage } from './messages.ts';
+import type { AgUiMessage, ToolCall, ToolMessage } from './messages.ts';
 import { findText } from './text-events.ts';
 import {
   callsOf,
-  change,
-  field,
+  type Draft,
   findMessage,
-  including,
   isText,
   lastIndex,
+  merge,
   only,
+  putMessage,
   replaced,
-  setMessage,
-  setMessages,
-  setOpen,
-  type Thread,
   textOf,
   type WireEvent,
   withMetadata,
 } from './thread-edits.ts';
 
-function findOwner(messages: readonly AgUiMessage[], callId: unknown): number {
+/** The index of the message that made a call, or -1. */
+export function findOwner(messages: readonly AgUiMessage[], callId: unknown): number {
   return lastIndex(messages, (message) => callsOf(message).some((call) => call?.id === callId));
 }
 
-/** Whether the thread has this tool call. */
-export function hasCall(thread: Thread, callId: unknown): boolean {
-  return findOwner(thread.messages, callId) >= 0;
-}
-
-/** The thread with another form of a tool call, where it has one of that id. */
-export function updateCall(
-  thread: Thread,
-  callId: unknown,
-  update: (call: ToolCall) => ToolCall,
-): Thread {
-  const index = findOwner(thread.messages, callId);
-  const message = thread.messages[index] as AssistantMessage | undefined;
-  if (!message) return thread;
+function updateCall(draft: Draft, callId: unknown, update: (call: ToolCall) => ToolCall): void {
+  const index = findOwner(draft.messages, callId);
+  const message = draft.messages[index];
+  if (!message) return;
   const calls = callsOf(message);
   const at = calls.findIndex((call) => call?.id === callId);
   const toolCalls = replaced(calls, at, update(calls[at] as ToolCall));
-  return toolCalls === calls
-    ? thread
-    : setMessage(thread, index, { ...message, toolCalls: toolCalls as ToolCall[] });
+  putMessage(draft, index, merge(message, { toolCalls } as never));
 }
 
-/** The call with a function that surely has a name and arguments, changed. */
-function withFunction(call: ToolCall, changes: Partial<ToolCall['function']>): ToolCall {
-  const { name = '', arguments: text = '' } = call.function ?? {};
-  return { ...call, function: { ...call.function, name, arguments: text, ...changes } };
-}
-
-/** `TOOL_CALL_START`: attach a call to its message, or to a new one. */
-export function startCall(thread: Thread, event: WireEvent): Thread {
-  const { toolCallId: id, toolCallName: name, parentMessageId } = event;
-  const { messages } = thread;
-  if (!isText(id) || !isText(name)) return thread;
-  const known = hasCall(thread, id);
-  let next: Thread;
-  if (known) {
-    next = updateCall(thread, id, (call) =>
-      withMetadata(call.function?.name === name ? call : withFunction(call, { name }), event),
-    );
+/** Make a tool call in its message or in a new one; one that is there only takes the name. */
+export function createCall(draft: Draft, event: WireEvent): void {
+  const { toolCallId: id, toolCallName: name } = event;
+  const { messages, open } = draft;
+  const isKnown = findOwner(messages, id) >= 0;
+  if (!isText(id) || !isText(name)) return;
+  if (isKnown) {
+    updateCall(draft, id, (call) => merge(call, { function: merge(call.function, { name }) }));
+    if (messages.some((message) => message.role === 'tool' && message.toolCallId === id)) return;
   } else {
-    const call = withMetadata<ToolCall>(
-      { id, type: 'function', function: { name, arguments: '' } },
-      event,
-    );
-    const parentId = textOf(parentMessageId);
-    const index = parentId ? findText(messages, parentId, 'text') : -1;
+    const parentId = textOf(event.parentMessageId) || id;
+    const index = findText(messages, parentId, 'text');
     const parent = messages[index];
-    next =
-      parent?.role === 'assistant'
-        ? setMessage(thread, index, { ...parent, toolCalls: [...callsOf(parent), call] })
-        : setMessages(thread, [
-            ...messages,
-            {
-              // A parent that is no assistant cannot take the call: the call's own id then names a new one.
-              id: parentId && findMessage(messages, parentId) < 0 ? parentId : id,
-              role: 'assistant',
-              toolCalls: [call],
-              ...field('subagentRunId', textOf(event.subagentRunId)),
-            },
-          ]);
+    const isParent = parent?.role === 'assistant' && parentId !== id;
+    putMessage(
+      draft,
+      isParent ? index : -1,
+      merge(
+        (isParent ? parent : {}) as AgUiMessage,
+        {
+          ...(!isParent && {
+            // A parent that is no assistant cannot take the call: the call's id then names a new one.
+            id: findMessage(messages, parentId) < 0 ? parentId : id,
+            role: 'assistant',
+            subagentRunId: textOf(event.subagentRunId),
+          }),
+          toolCalls: [
+            ...callsOf(isParent ? parent : undefined),
+            { id, type: 'function', function: { name, arguments: '' } },
+          ],
+        } as never,
+      ),
+    );
   }
-  const answered =
-    known && messages.some((message) => message.role === 'tool' && message.toolCallId === id);
-  return answered
-    ? next
-    : setOpen(next, {
-        calls: including(thread.open?.calls, id),
-        unended: including(thread.open?.unended, id),
-      });
+  open.calls = [...(without(open.calls, id) ?? []), id];
+  open.unended = [...(without(open.unended, id) ?? []), id];
 }
 
-/** `TOOL_CALL_ARGS`: append to the JSON text of the arguments, which nobody parses here. */
-export function appendArguments(thread: Thread, event: WireEvent): Thread {
-  const { delta } = event;
-  return updateCall(thread, event.toolCallId, (call) =>
+/** The list without an id. */
+export function without(
+  list: readonly string[] | undefined,
+  id: unknown,
+): readonly string[] | undefined {
+  return only(list, (other) => other !== id);
+}
+
+/** Append to the JSON text of a call's arguments; the event may bring metadata alone. */
+export function extendCall(draft: Draft, event: WireEvent, delta: unknown): void {
+  updateCall(draft, event.toolCallId, (call) =>
     withMetadata(
-      isText(delta) && delta
-        ? withFunction(call, { arguments: (textOf(call.function?.arguments) ?? '') + delta })
+      isText(delta)
+        ? merge(call, {
+            function: merge(call.function, {
+              arguments: (textOf(call.function?.arguments) ?? '') + delta,
+            }),
+          })
         : call,
       event,
     ),
   );
 }
 
-/** The thread without a call among those that go on. */
-export function closeCall(thread: Thread, id: unknown): Thread {
-  const unended = only(thread.open?.unended, (other) => other !== id);
-  return unended === thread.open?.unended ? thread : setOpen(thread, { unended });
-}
-
-/** `TOOL_CALL_END`. */
-export function endCall(thread: Thread, event: WireEvent): Thread {
-  const id = event.toolCallId;
-  return closeCall(
-    updateCall(thread, id, (call) => withMetadata(call, event)),
-    id,
-  );
-}
-
 /** `TOOL_CALL_RESULT`: a tool message right behind the call's own and the results already there. */
-export function addResult(thread: Thread, event: WireEvent): Thread {
+export function addResult(draft: Draft, event: WireEvent): void {
   const { toolCallId, content } = event;
-  if (!isText(toolCallId)) return thread;
-  const messages = thread.messages.slice();
+  const { messages, open } = draft;
+  if (!isText(toolCallId)) return;
   const id = textOf(event.messageId) ?? `${toolCallId}:result`;
   const index = lastIndex(
     messages,
     (message) => message.id === id && message.role === 'tool' && message.toolCallId === toolCallId,
   );
+  const old = messages[index] as ToolMessage | undefined;
   const result = withMetadata(
-    change<ToolMessage>(
-      { ...(messages[index] as ToolMessage), id, role: 'tool', toolCallId } as ToolMessage,
-      {
-        content: isText(content) || Array.isArray(content) ? content : '',
-        ...field('subagentRunId', textOf(event.subagentRunId)),
-      },
-    ),
+    merge(old ?? ({} as ToolMessage), {
+      id,
+      role: 'tool',
+      toolCallId,
+      content: isText(content) || Array.isArray(content) ? content : '',
+      subagentRunId: textOf(event.subagentRunId),
+    }),
     event,
   );
-  if (index < 0) {
+  if (old) putMessage(draft, index, result);
+  else {
     let at = findOwner(messages, toolCallId) + 1 || messages.length;
     while (messages[at]?.role === 'tool') at++;
-    messages.splice(at, 0, result);
-  } else messages[index] = result;
-  const { open } = thread;
-  const next = { ...thread, messages };
-  return open?.calls || open?.unended
-    ? setOpen(closeCall(next, toolCallId), {
-        calls: only(open.calls, (other) => other !== toolCallId),
-      })
-    : next;
+    draft.messages = [...messages.slice(0, at), result, ...messages.slice(at)];
+  }
+  open.calls = without(open.calls, toolCallId);
+  open.unended = without(open.unended, toolCallId);
 }
 
 /** `REASONING_ENCRYPTED_VALUE`: what the agent wants back with a message or a tool call. */
-export function setEncryptedValue(thread: Thread, event: WireEvent): Thread {
+export function setEncryptedValue(draft: Draft, event: WireEvent): void {
   const { entityId, encryptedValue } = event;
-  const { messages } = thread;
-  if (!isText(encryptedValue)) return thread;
+  const { messages } = draft;
+  if (!isText(encryptedValue)) return;
   if (event.subtype === 'tool-call') {
-    return updateCall(thread, entityId, (call) =>
-      call.encryptedValue === encryptedValue ? call : { ...call, encryptedValue },
-    );
+    updateCall(draft, entityId, (call) => merge(call, { encryptedValue }));
   }
   // Where thoughts and answer share an id, it belongs to the thoughts.
-  let index = findText(messages, entityId, 'reasoning');
-  if (index < 0) index = findMessage(messages, entityId);
+  const thoughts = findText(messages, entityId, 'reasoning');
+  const index = thoughts < 0 ? findMessage(messages, entityId) : thoughts;
   const message = messages[index];
-  return !message || message.role === 'activity' || message.encryptedValue === encryptedValue
-    ? thread
-    : setMessage(thread, index, { ...message, encryptedValue });
+  if (message && event.subtype !== 'tool-call' && message.role !== 'activity') {
+    putMessage(draft, index, merge(message, { encryptedValue }));
+  }
 }
