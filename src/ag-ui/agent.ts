@@ -183,7 +183,8 @@ export function createAgUiAgent<
   }
 
   function saveCheckpoint() {
-    if (!current?.followed || options.checkpoint === false || !storage) return;
+    if (!isStreaming() || !current || options.checkpoint === false) return;
+    if (thread.status === 'error') return;
     const position = runs.position(current.id);
     if (position?.cursor === undefined) return;
     const checkpoint = { ...position, thread };
@@ -262,9 +263,10 @@ export function createAgUiAgent<
     runs.adopt(record, {
       from:
         readThread(checkpoint?.thread, initial) && (checkpoint as RunPosition<AgUiEvent, Offset>),
-      makeInput: acked
-        ? undefined
-        : () => createRunInput(base, { threadId: record.threadId, runId, input }),
+      makeInput:
+        acked || !record.base
+          ? undefined
+          : () => createRunInput(base, { threadId: record.threadId, runId, input }),
     });
   }
 
@@ -275,20 +277,16 @@ export function createAgUiAgent<
     saveThread();
   }
 
-  function isStreaming(): boolean {
-    if (!current?.followed) return false;
-    const status = runs.get(current.id)?.getSnapshot().status;
-    return status === 'queued' || status === 'starting' || status === 'streaming';
-  }
+  /** Its own events have not told its end, or a final close stands in their way. */
+  const isRunning = () => thread.status === 'running' || thread.error?.code === 'closed';
+
+  const isStreaming = () => !!current?.followed && !runs.isOver(current.id);
 
   function abort(runId = current?.id) {
     activate();
-    if (!current || current.id !== runId) return;
-    const { id, followed } = current;
-    if (followed && (isStreaming() || thread.error?.code === 'closed')) {
-      if (thread.status === 'running' || thread.error?.code === 'closed') stopShowing();
-      runs.get(id)?.cancel();
-    }
+    if (!current || current.id !== runId || !isStreaming()) return;
+    if (isRunning()) stopShowing();
+    runs.get(current.id)?.cancel();
   }
 
   function begin(from: AgUiThread<S>, runId: string, input?: RunInput): AgUiThread<S> {
@@ -307,8 +305,8 @@ export function createAgUiAgent<
     },
     run(input = {}, { policy, signal, runId = env.randomId() } = {}) {
       activate();
-      const from =
-        isStreaming() && thread.status === 'running' ? endRun(thread, 'aborted') : thread;
+      const streaming = isStreaming() && isRunning();
+      const from = streaming ? endRun(thread, 'aborted') : thread;
       const added = (input.messages ?? []).map(
         (message) => ({ ...message, id: message.id ?? env.randomId() }) as AgUiMessage,
       );
@@ -325,7 +323,6 @@ export function createAgUiAgent<
         { runId, ...(policy && { policy }) },
         () => {
           const old = current;
-          const streaming = isStreaming();
           current = next;
           if (old && streaming) runs.get(old.id)?.cancel();
           claims.add(runId);
@@ -428,6 +425,7 @@ export function createAgUiAgent<
       runs.store.edit(id, (record) => record && { ...record, base });
     }
     show(change(thread));
+    if (!isStreaming()) saveThread();
   }
 
   const remembered = runs.store.read();

@@ -7,7 +7,6 @@ import {
   isText,
   itemsOf,
   listOf,
-  merge,
   only,
   textOf,
   type WireEvent,
@@ -18,12 +17,7 @@ export type RunEnd = 'finished' | 'error' | 'aborted';
 
 /** An error as a thread keeps it: producers forget the message. */
 export function errorOf({ message, code }: WireEvent): { message: string; code?: string } {
-  return merge(
-    { message: textOf(message) || 'Run failed', code: textOf(code) as string },
-    {
-      code: textOf(code),
-    },
-  );
+  return { message: textOf(message) || 'Run failed', ...(isText(code) && { code }) };
 }
 
 function closeOpen(open: Draft['open']): void {

@@ -361,12 +361,14 @@ export function createLiveRun<Input, E, Offset extends number | string>(
         const wait = waits.get(name);
         if (wait && !wait.stop) run(name, wait);
       }
-      if (machine.phase === 'sent') hooks.opened?.(id);
     },
     repeatCancel() {
       if (machine.cancelling && machine.phase === 'sent') sendCancel();
     },
-    start,
+    followUp() {
+      if (machine.phase === 'sent') hooks.opened?.(id);
+      else start();
+    },
     announcePolicy() {
       if (policy === 'cancel' && machine.phase === 'sent' && session.has('policy')) {
         attempt(() => ({ type: 'policy', runId: id, policy }));
@@ -383,7 +385,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       if (!session.open) return;
       live.open(false);
       live.repeatCancel();
-      start();
+      live.followUp();
     },
     detach() {
       if (!release) return;

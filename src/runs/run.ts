@@ -313,9 +313,10 @@ export function createRunMachine<E, Offset extends number | string>(
       if (end) revive();
       if (!heard || !confirmed || cancelling) hear();
       watchSilence();
-      if (comparing && offset !== undefined) {
+      const { cursor, last } = feed.position;
+      // Another follower may have asked for more than this one needs.
+      if (comparing && offset !== undefined && !(Number(offset) < Number(cursor))) {
         comparing = false;
-        const { cursor, last } = feed.position;
         // Another execution answers: nothing of the first one may stay.
         if (offset !== cursor || !equalJson(events, last)) {
           reset();
@@ -323,9 +324,8 @@ export function createRunMachine<E, Offset extends number | string>(
           return;
         }
       }
-      const before = cursorOf();
       if (feed.receive(offset, events) && asked) acceptHole();
-      else if (feed.held || waiting || told) watchHole(cursorOf() !== before);
+      else if (feed.held || waiting || told) watchHole(cursorOf() !== cursor);
     },
     control(control) {
       if (isOut()) return;
@@ -376,7 +376,8 @@ export function createRunMachine<E, Offset extends number | string>(
         world.note({ cancel: true });
         world.aborted();
       }
-      if (final) {
+      if (final && terminal) finish(terminal);
+      else if (final) {
         end = 'failed';
         error = why;
       }

@@ -30,6 +30,8 @@ export interface RunsCore<Input, E, Offset extends number | string> extends Runs
     options?: Parameters<Runs<Input, E, Offset>['start']>[1],
     beforeStart?: () => void,
   ): Run<E, Offset>;
+  /** Whether a run is over, or was never here. */
+  isOver(runId: string): boolean;
   /** Where a run stands, with what an overlapping resume needs. */
   position(runId: string): RunPosition<E, Offset> | undefined;
   /** Take up a remembered run; `makeInput` gives the input of its start, `after` a place whose thread is known. */
@@ -250,6 +252,7 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
         sentAt,
       ).run;
     },
+    isOver: (runId) => runs.get(runId)?.over ?? true,
     position(runId) {
       const position = runs.get(runId)?.position;
       return options.overlap ? position : { cursor: position?.cursor };

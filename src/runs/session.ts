@@ -11,7 +11,8 @@ export interface SessionRun {
   readonly idleTimeout: number | undefined;
   open(idle: boolean): void;
   repeatCancel(): void;
-  start(): void;
+  /** What comes after every resume and cancel of the client: an unsent start, or more questions. */
+  followUp(): void;
   announcePolicy(): void;
   close(end: { readonly error: RunSocketError; readonly final: boolean }): void;
   fail(error: RunSocketError): void;
@@ -109,7 +110,7 @@ function createSession(wire: Wire): Session {
       asks = undefined;
       for (const ask of lowest.values()) ask.send();
       for (const run of runs) run.repeatCancel();
-      for (const run of runs) run.start();
+      for (const run of runs) run.followUp();
       session.refresh();
     },
     close(end) {
