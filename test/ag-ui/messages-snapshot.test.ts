@@ -36,12 +36,9 @@ describe('a messages snapshot', () => {
       bot('b', 'x', { toolCalls: [{ id: 'c', type: 'function', function: { name: 'f' } }] }),
       { id: 'u', role: 'user', content: [{ type: 'text', text: 'parts' }] },
     );
-    const copy = structuredClone(before.messages) as never[];
+    const copy = structuredClone(before.messages) as object[];
     expect(reduce(before, snapshot(copy))).toBe(before);
-    const after = reduce(
-      before,
-      snapshot([copy[0], { ...(copy[1] as object), content: 'y' }, copy[2]]),
-    );
+    const after = reduce(before, snapshot([copy[0], { ...copy[1], content: 'y' }, copy[2]]));
     expect(after.messages[0]).toBe(before.messages[0]);
     expect(after.messages[1]).not.toBe(before.messages[1]);
     expect(after.messages[2]).toBe(before.messages[2]);
