@@ -106,7 +106,7 @@ export function createWorld(options: WorldOptions = {}): World {
     async reconnect(code) {
       network.socket.end(code);
       const { retryAt } = client.getSnapshot();
-      if (retryAt !== undefined) await clock.advance(retryAt - clock.now());
+      if (retryAt !== undefined) await clock.advance(Math.ceil(retryAt - clock.now()) + 1);
       await settle();
     },
     reload({ crash, ...more } = {}) {

@@ -1,0 +1,399 @@
+import { describe, expect, it } from 'vitest';
+import { createLog, createWorld, finished, says, started, type World } from '../helpers/world.ts';
+
+const sent = (world: World) => world.network.sockets.map((socket) => socket.sent);
+const storing = (world: World) => world.runs({ storage: world.storage.page() });
+
+describe('startTimeout', () => {
+  it('ends a start that no reconnect brought an answer for after 60 s of open connection', async () => {
+    const world = createWorld();
+    const run = storing(world).start({}, { runId: 'a' });
+    await world.settle();
+    await world.reconnect();
+    await world.clock.advance(59_000);
+    expect(run.getSnapshot().status).toBe('starting');
+    expect(world.stored('runs')?.runs.length).toBe(1);
+    await world.clock.advance(1_100);
+    expect(await run.done).toMatchObject({ status: 'failed', error: { code: 'start-unknown' } });
+    expect(world.storage.map.size).toBe(0);
+  });
+
+  it('does not count on the connection that the start was sent on, nor after an idle swap', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    await world.clock.advance(900_000);
+    expect(world.network.sockets.length).toBeGreaterThan(3);
+    expect(run.getSnapshot().status).toBe('starting');
+  });
+
+  it('counts open connections alone', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    await world.reconnect();
+    await world.clock.advance(20_000);
+    world.network.mode = 'down';
+    world.socket.end();
+    await world.clock.advance(600_000);
+    expect(run.getSnapshot().status).toBe('starting');
+    world.network.mode = 'up';
+    world.client.reconnect();
+    await world.clock.advance(39_000);
+    expect(run.getSnapshot().status).toBe('starting');
+    await world.clock.advance(1_100);
+    expect(run.getSnapshot()).toMatchObject({ error: { code: 'start-unknown' } });
+  });
+
+  it('is an option', async () => {
+    const world = createWorld();
+    const run = world.runs({ startTimeout: 3_000 }).start({}, { runId: 'a' });
+    await world.settle();
+    await world.reconnect();
+    await world.clock.advance(2_900);
+    expect(run.getSnapshot().status).toBe('starting');
+    await world.clock.advance(200);
+    expect(run.getSnapshot().error?.code).toBe('start-unknown');
+  });
+
+  it('sends nothing of that run afterwards, whatever reconnects', async () => {
+    const world = createWorld();
+    const runs = world.runs({ startTimeout: 1_000 });
+    const run = runs.start({}, { runId: 'a' });
+    const release = world.client.hold();
+    await world.settle();
+    await world.reconnect();
+    await world.clock.advance(1_100);
+    expect(run.getSnapshot().status).toBe('failed');
+    await world.reconnect();
+    await world.clock.advance(60_000);
+    expect(world.socket.sent).toEqual([]);
+    release();
+  });
+
+  it('is taken back by a late event: the run streams, is remembered, and ends', async () => {
+    const world = createWorld();
+    const runs = world.runs({ startTimeout: 1_000, storage: world.storage.page() });
+    const run = runs.start({}, { runId: 'a' });
+    const seen: string[] = [];
+    run.on('event', ({ type }) => seen.push(type));
+    world.client.hold();
+    await world.settle();
+    await world.reconnect();
+    await world.clock.advance(1_100);
+    const first = run.done;
+    expect(await first).toMatchObject({ status: 'failed' });
+    const log = createLog('a');
+    world.socket.receive(...log.frames(started('a'), says('x')));
+    expect(run.getSnapshot()).toEqual({ id: 'a', status: 'streaming', offset: 1 });
+    expect(run.done).not.toBe(first);
+    expect(world.stored('runs')?.runs).toMatchObject([{ runId: 'a' }]);
+    await world.reconnect();
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 1 }]);
+    world.socket.receive(...log.frames(finished('a')));
+    await world.clock.advance(1_000);
+    expect(await run.done).toMatchObject({ status: 'finished', offset: 2 });
+    expect(seen).toEqual(['RUN_STARTED', 'TEXT_MESSAGE_CHUNK', 'RUN_FINISHED']);
+    expect(world.storage.map.size).toBe(0);
+  });
+});
+
+describe('restart', () => {
+  it('sends an unconfirmed start again at once, with the same id and input', async () => {
+    const world = createWorld();
+    world.runs({ restart: true }).start({ n: 1 }, { runId: 'a' });
+    await world.settle();
+    await world.reconnect();
+    await world.reconnect();
+    const run = { type: 'run', runId: 'a', input: { n: 1 } };
+    expect(sent(world)).toEqual([[run], [run], [run]]);
+  });
+
+  it('resumes once the start is confirmed by an event', async () => {
+    const world = createWorld();
+    world.runs({ restart: true }).start({}, { runId: 'a' });
+    await world.settle();
+    world.socket.receive(...createLog('a').frames(started('a')));
+    await world.reconnect();
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 0 }]);
+  });
+
+  it('never ends with start-unknown', async () => {
+    const world = createWorld();
+    const run = world.runs({ restart: true, startTimeout: 1_000 }).start({}, { runId: 'a' });
+    await world.settle();
+    await world.reconnect();
+    await world.clock.advance(200_000);
+    expect(run.getSnapshot().status).toBe('starting');
+  });
+
+  it('does not start again what was cancelled', async () => {
+    const world = createWorld();
+    const run = world.runs({ restart: true }).start({}, { runId: 'a' });
+    await world.settle();
+    run.cancel();
+    await world.reconnect();
+    expect(world.socket.sent.map(({ type }) => type)).toEqual(['resume', 'cancel']);
+  });
+});
+
+describe('orphanTimeout', () => {
+  it('ends a followed run that nothing comes of after 60 s of open connection', async () => {
+    const world = createWorld();
+    const run = storing(world).follow('a');
+    await world.settle();
+    await world.clock.advance(59_000);
+    expect(run.getSnapshot().status).not.toBe('failed');
+    await world.clock.advance(1_100);
+    expect(await run.done).toMatchObject({ status: 'failed', error: { code: 'run-unreachable' } });
+    expect(world.storage.map.size).toBe(0);
+  });
+
+  it('does not end a run that was heard from', async () => {
+    const world = createWorld();
+    const run = world.runs().follow('a');
+    await world.settle();
+    world.socket.receive(...createLog('a').frames(started('a')));
+    await world.reconnect();
+    await world.clock.advance(1_200_000);
+    expect(run.getSnapshot().status).toBe('streaming');
+  });
+
+  it('is not put off by other runs', async () => {
+    const world = createWorld();
+    const runs = world.runs();
+    const run = runs.follow('a');
+    runs.start({}, { runId: 'b' });
+    await world.settle();
+    const log = createLog('b');
+    for (let i = 0; i < 12; i++) {
+      world.socket.receive(...log.frames(says('x')));
+      await world.clock.advance(5_100);
+    }
+    expect(run.getSnapshot().error?.code).toBe('run-unreachable');
+  });
+});
+
+describe('silenceTimeout', () => {
+  it('is off by default', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    world.socket.receive(...createLog('a').frames(started('a')));
+    await world.clock.advance(24 * 3_600_000);
+    expect(run.getSnapshot().status).toBe('streaming');
+  });
+
+  it('counts open connections alone', async () => {
+    const world = createWorld();
+    const run = world.runs({ silenceTimeout: 120_000 }).start({}, { runId: 'a' });
+    await world.settle();
+    world.socket.receive(...createLog('a').frames(started('a')));
+    world.network.mode = 'down';
+    world.socket.end();
+    await world.clock.advance(600_000);
+    expect(run.getSnapshot().status).toBe('streaming');
+  });
+});
+
+describe('idleTimeout', () => {
+  it('replaces the connection of a streaming run after 30 s of silence and resumes', async () => {
+    const world = createWorld();
+    world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    world.socket.receive(...createLog('a').frames(started('a')));
+    await world.clock.advance(29_000);
+    expect(world.network.sockets.length).toBe(1);
+    await world.clock.advance(1_100);
+    expect(world.network.sockets.length).toBe(2);
+    expect(world.network.sockets[0]?.stopped).toBe(true);
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 0 }]);
+  });
+
+  it('doubles up to 5 min while it stays quiet, and falls back with any frame', async () => {
+    const world = createWorld();
+    world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    world.socket.receive(...createLog('a').frames(started('a')));
+    const waits: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      const { length } = world.network.sockets;
+      const from = world.clock.now();
+      while (world.network.sockets.length === length) await world.clock.advance(1_000);
+      waits.push(Math.round((world.clock.now() - from) / 10_000) * 10);
+    }
+    expect(waits).toEqual([30, 60, 120, 240, 300, 300]);
+    world.socket.receive({ anything: true });
+    const { length } = world.network.sockets;
+    await world.clock.advance(31_000);
+    expect(world.network.sockets.length).toBe(length + 1);
+  });
+
+  it('leaves a connection without a streaming run alone', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    world.client.hold();
+    await world.settle();
+    world.socket.receive(...createLog('a').frames(started('a'), finished('a')));
+    await world.clock.advance(1_000);
+    await run.done;
+    await world.clock.advance(3_600_000);
+    expect(world.network.sockets.length).toBe(1);
+  });
+
+  it('is an option, and the shortest one counts', async () => {
+    const world = createWorld();
+    world.runs({ idleTimeout: 20_000 }).start({}, { runId: 'a' });
+    world.runs({ idleTimeout: 10_000 }).start({}, { runId: 'b' });
+    await world.settle();
+    await world.clock.advance(9_500);
+    expect(world.network.sockets.length).toBe(1);
+    await world.clock.advance(1_000);
+    expect(world.network.sockets.length).toBe(2);
+  });
+
+  it('rests while the caller has a heartbeat of its own', async () => {
+    const world = createWorld({
+      client: { heartbeat: { interval: 20_000, message: { beat: 1 } } },
+    });
+    world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    for (let i = 0; i < 20; i++) {
+      await world.clock.advance(10_000);
+      world.socket.receive({ ok: true });
+    }
+    expect(world.network.sockets.length).toBe(1);
+  });
+});
+
+describe('the end of a run of a plain server', () => {
+  it('comes 1 s after the last terminal', async () => {
+    const world = createWorld();
+    const run = storing(world).start({}, { runId: 'a' });
+    const ends: unknown[] = [];
+    run.on('end', (end) => ends.push(end));
+    await world.settle();
+    world.socket.receive(...createLog('a').frames(started('a'), finished('a')));
+    await world.clock.advance(900);
+    expect(ends).toEqual([]);
+    expect(world.stored('runs')?.runs.length).toBe(1);
+    await world.clock.advance(200);
+    expect(ends).toEqual([{ id: 'a', status: 'finished', offset: 1 }]);
+    expect(world.storage.map.size).toBe(0);
+  });
+
+  it('waits for a run that starts again behind a terminal', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    const ends: unknown[] = [];
+    run.on('end', (end) => ends.push(end.status));
+    await world.settle();
+    const log = createLog('a');
+    world.socket.receive(...log.frames(started('a'), finished('a')));
+    await world.clock.advance(900);
+    world.socket.receive(...log.frames(started('a')));
+    await world.clock.advance(20_000);
+    expect(ends).toEqual([]);
+    world.socket.receive(...log.frames(says('x'), finished('a')));
+    await world.clock.advance(1_000);
+    expect(ends).toEqual(['finished']);
+  });
+
+  it('takes later events of the run within that second', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    const seen: string[] = [];
+    run.on('event', ({ type }) => seen.push(type));
+    await world.settle();
+    const log = createLog('a');
+    world.socket.receive(...log.frames(started('a'), finished('a'), { type: 'CUSTOM' }));
+    await world.clock.advance(1_000);
+    world.socket.receive(...log.frames({ type: 'RAW' }));
+    expect(seen).toEqual(['RUN_STARTED', 'RUN_FINISHED', 'CUSTOM']);
+  });
+});
+
+describe('the write before the start', () => {
+  it('comes first with synchronous storage', async () => {
+    const world = createWorld();
+    const order: string[] = [];
+    const bytes = world.storage.page();
+    const runs = world.runs({
+      storage: {
+        ...bytes,
+        setItem(key, value) {
+          order.push('write');
+          return bytes.setItem(key, value);
+        },
+      },
+      run() {
+        order.push('encode');
+        return {} as never;
+      },
+    });
+    world.client.hold();
+    await world.settle();
+    runs.start({}, { runId: 'a' });
+    order.push(`sent ${world.socket.sent.length}`);
+    expect(order).toEqual(['encode', 'write', 'sent 1']);
+  });
+
+  it('is waited for with asynchronous storage', async () => {
+    const world = createWorld();
+    let written = () => {};
+    const runs = world.runs({
+      storage: {
+        getItem: async () => null,
+        setItem: () => new Promise<void>((resolve) => (written = resolve)),
+        removeItem: async () => {},
+      },
+    });
+    runs.start({}, { runId: 'a' });
+    await world.clock.advance(100);
+    expect(world.socket.sent).toEqual([]);
+    written();
+    await world.settle();
+    expect(world.socket.sent.length).toBe(1);
+    await world.clock.advance(1_000);
+    expect(world.socket.sent.length).toBe(1);
+  });
+
+  it('is not waited for longer than 250 ms', async () => {
+    const world = createWorld();
+    const never = new Promise<never>(() => {});
+    const runs = world.runs({
+      storage: { getItem: async () => null, setItem: () => never, removeItem: () => never },
+    });
+    runs.start({}, { runId: 'a' });
+    await world.clock.advance(240);
+    expect(world.socket.sent).toEqual([]);
+    await world.clock.advance(20);
+    expect(world.socket.sent.length).toBe(1);
+  });
+
+  it('does not send what was cancelled while it was written, and leaves nothing behind', async () => {
+    const world = createWorld();
+    let written = () => {};
+    const { map } = world.storage;
+    const runs = world.runs({
+      storage: {
+        getItem: async (key) => map.get(key) ?? null,
+        setItem: (key, value) =>
+          new Promise<void>((resolve) => {
+            written = () => {
+              map.set(key, value);
+              resolve();
+            };
+          }),
+        removeItem: async (key) => void map.delete(key),
+      },
+    });
+    const run = runs.start({}, { runId: 'a' });
+    await world.clock.advance(50);
+    run.cancel();
+    written();
+    await world.clock.advance(1_000);
+    expect(world.network.sockets[0]?.sent).toEqual([]);
+    expect(map.size).toBe(0);
+  });
+});
