@@ -2,7 +2,7 @@ import { applyPatch } from './apply-patch.ts';
 import type { ActivityMessage } from './messages.ts';
 import {
   type Draft,
-  findMessage,
+  findById,
   isObject,
   isText,
   merge,
@@ -15,7 +15,7 @@ import {
 /** `ACTIVITY_SNAPSHOT`: new content, unless the activity is there and keeps its own. */
 export function applyActivitySnapshot(draft: Draft, event: WireEvent): void {
   const { messageId: id, activityType, content } = event;
-  const index = findMessage(draft.messages, id);
+  const index = findById(draft.messages, id);
   const message = (draft.messages[index] ?? { id, role: 'activity' }) as ActivityMessage;
   // Another message has the id: its content is not for an activity to destroy.
   if (!isText(id) || !isText(activityType) || !isObject(content) || message.role !== 'activity') {
@@ -40,7 +40,7 @@ export function applyActivitySnapshot(draft: Draft, event: WireEvent): void {
 
 /** `ACTIVITY_DELTA`: one that fails makes the activity stale, and those after it wait for a snapshot. */
 export function applyActivityDelta(draft: Draft, event: WireEvent): void {
-  const index = findMessage(draft.messages, event.messageId);
+  const index = findById(draft.messages, event.messageId);
   let message = draft.messages[index];
   if (message?.role !== 'activity') return;
   if (!message.stale) {

@@ -3,16 +3,16 @@ import type { AgUiMessage } from './messages.ts';
 import { kindOf } from './text-events.ts';
 import { type Draft, isObject, isText, itemsOf, merge, type WireEvent } from './thread-edits.ts';
 
-/** A message of more members than this is not compared: the new one is taken. */
-const comparedMembers = 1e5;
+/** What is nested deeper in a message is not compared: the new message is taken. */
+const comparedDepth = 20;
 
 /** Which activity types the snapshot decides about: `null` = all, absent = it does not say. */
-function authoritativeTypes({ metadata }: WireEvent): unknown {
-  const declared = isObject(metadata) ? metadata['@ag-ui/client'] : undefined;
-  return isObject(declared)
-    ? declared.authoritativeActivityTypes
-    : declared === undefined
-      ? declared
+function authoritativeTypes(metadata: Readonly<Record<string, unknown>> | undefined): unknown {
+  const declared = metadata?.['@ag-ui/client'];
+  return declared === undefined
+    ? declared
+    : isObject(declared)
+      ? declared.authoritativeActivityTypes
       : [];
 }
 
@@ -24,7 +24,7 @@ export function applyMessagesSnapshot(draft: Draft, event: WireEvent): void {
   const [hasActivity, hasReasoning] = ['activity', 'reasoning'].map((role) =>
     snapshot.some((message) => message.role === role),
   );
-  const types = authoritativeTypes(event);
+  const types = authoritativeTypes(event.metadata as never);
   const isKept = (message: AgUiMessage): boolean | undefined =>
     message.role === 'reasoning'
       ? !hasReasoning
@@ -53,7 +53,7 @@ export function applyMessagesSnapshot(draft: Draft, event: WireEvent): void {
   for (const message of old) {
     const other = incoming.get(message.id);
     // An equal message stays the same object, so that views of a long thread need not render again.
-    if (other) messages.push(isEqual(message, other, comparedMembers) ? message : other);
+    if (other) messages.push(isEqual(message, other, comparedDepth) ? message : other);
     else if (isKept(message)) messages.push(message);
     incoming.delete(message.id);
   }

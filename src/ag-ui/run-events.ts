@@ -78,11 +78,11 @@ export function startRun(draft: Draft, event: WireEvent): void {
 export function finishRun(draft: Draft, event: WireEvent): void {
   const { status } = draft;
   if (status === 'error' || status === 'aborted') return;
-  const outcome = isObject(event.outcome) ? event.outcome : {};
-  const cancelled = outcome.type === 'cancelled';
-  const interrupted = outcome.type === 'interrupt';
+  const outcome = event.outcome as Readonly<Record<string, unknown>> | undefined;
+  const cancelled = outcome?.type === 'cancelled';
+  const interrupted = outcome?.type === 'interrupt';
   const { answers, calls } = draft.open;
-  const asked = interrupted ? itemsOf<Interrupt>(outcome.interrupts) : [];
+  const asked = interrupted ? itemsOf<Interrupt>(outcome?.interrupts) : [];
   // Only a run under way can have answered what nobody said it answers.
   const unanswered = (draft.interrupts ?? []).filter(
     ({ id }) =>
@@ -95,7 +95,7 @@ export function finishRun(draft: Draft, event: WireEvent): void {
   draft.pendingToolCallIds =
     cancelled || interrupted
       ? undefined
-      : (listOf<string>(outcome.pendingToolCallIds) ?? calls ?? draft.pendingToolCallIds);
+      : (listOf<string>(outcome?.pendingToolCallIds) ?? calls ?? draft.pendingToolCallIds);
   end(draft, cancelled ? 'aborted' : 'finished');
 }
 

@@ -1,5 +1,5 @@
 import { createText, extendText, type TextKind } from './text-events.ts';
-import { type Draft, findMessage, only, textOf, type WireEvent } from './thread-edits.ts';
+import { type Draft, findById, only, textOf, type WireEvent } from './thread-edits.ts';
 import { createCall, extendCall, findOwner, without } from './tool-events.ts';
 
 /** What streams: a message's text, its reasoning, or a tool call's arguments. */
@@ -49,7 +49,7 @@ export function expandChunk(draft: Draft, event: WireEvent, kind: StreamKind): v
   const fits = (draft.open.chunks ?? []).filter(
     (chunk) =>
       chunk.kind === kind &&
-      (id === undefined ? lane === undefined || chunk.subagentRunId === lane : chunk.id === id),
+      (id === undefined ? (lane ?? chunk.subagentRunId) === chunk.subagentRunId : chunk.id === id),
   );
   const current =
     fits.find((chunk) => chunk.subagentRunId === undefined) ?? (fits[1] ? undefined : fits[0]);
@@ -85,7 +85,7 @@ export function applyThinking(draft: Draft, event: WireEvent, kind: StreamKind):
   if (phase === 'ART' || (phase === 'ENT' && open.thinking === undefined)) {
     let number = 0;
     do open.thinking = `${runId}:thinking:${number++}`;
-    while (findMessage(messages, open.thinking) >= 0);
+    while (findById(messages, open.thinking) >= 0);
     create(draft, { ...event, messageId: open.thinking }, kind);
   }
   extend(draft, { ...event, messageId: open.thinking }, kind);

@@ -3,7 +3,7 @@ import { closeChunks } from './stream-events.ts';
 import type { AgUiSubagent } from './thread.ts';
 import {
   type Draft,
-  isObject,
+  findById,
   isText,
   merge,
   replaced,
@@ -16,34 +16,26 @@ export function applySubagent(draft: Draft, event: WireEvent): void {
   const id = event.subagentRunId;
   if (!isText(id)) return;
   const list = draft.subagents ?? [];
-  const at = list.findIndex((subagent) => subagent.id === id);
+  const at = findById(list, id);
+  let subagent = list[at];
   if (event.type === 'SUBAGENT_STARTED') {
-    draft.subagents = replaced(
-      list,
-      at < 0 ? list.length : at,
-      merge({} as AgUiSubagent, {
-        id,
-        name: textOf(event.name) ?? '',
-        status: 'running',
-        description: textOf(event.description),
-        parentId: textOf(event.parentSubagentRunId),
-        toolCallId: textOf(event.parentToolCallId),
-      }),
-    );
-    return;
+    subagent = merge({} as AgUiSubagent, {
+      id,
+      name: textOf(event.name) ?? '',
+      status: 'running',
+      description: textOf(event.description),
+      parentId: textOf(event.parentSubagentRunId),
+      toolCallId: textOf(event.parentToolCallId),
+    });
+  } else {
+    const failed = event.type === 'SUBAGENT_ERROR';
+    const outcome = event.outcome as { readonly type?: unknown } | undefined;
+    closeChunks(draft, (lane) => lane === id);
+    subagent &&= merge(subagent, {
+      status: failed ? 'error' : outcome?.type === 'suspended' ? 'suspended' : 'finished',
+      result: event.result ?? undefined,
+      error: failed ? errorOf(event) : undefined,
+    });
   }
-  closeChunks(draft, (lane) => lane === id);
-  const failed = event.type === 'SUBAGENT_ERROR';
-  const suspended = isObject(event.outcome) && event.outcome.type === 'suspended';
-  if (list[at]) {
-    draft.subagents = replaced(
-      list,
-      at,
-      merge(list[at], {
-        status: failed ? 'error' : suspended ? 'suspended' : 'finished',
-        result: event.result ?? undefined,
-        error: failed ? errorOf(event) : undefined,
-      }),
-    );
-  }
+  if (subagent) draft.subagents = replaced(list, at < 0 ? list.length : at, subagent);
 }

@@ -1,7 +1,7 @@
 import type { AgUiMessage } from './messages.ts';
 import {
   type Draft,
-  findMessage,
+  findById,
   isText,
   lastIndex,
   merge,
@@ -23,7 +23,7 @@ export function kindOf(role: unknown): TextKind | undefined {
 
 /** The message that text or reasoning of `id` goes to, or -1. */
 export function findText(messages: readonly AgUiMessage[], id: unknown, kind: TextKind): number {
-  const index = findMessage(messages, id);
+  const index = findById(messages, id);
   return index < 0 || kindOf(messages[index]?.role) === kind
     ? index
     : lastIndex(
@@ -35,7 +35,7 @@ export function findText(messages: readonly AgUiMessage[], id: unknown, kind: Te
 /** Make a message for what streams under `id`, unless it is there. */
 export function createText(draft: Draft, event: WireEvent, kind: TextKind): void {
   const { messageId: id } = event;
-  const holder = draft.messages[findMessage(draft.messages, id)];
+  const holder = draft.messages[findById(draft.messages, id)];
   // A tool's message or an activity that has the id keeps it: text never goes there.
   if (!isText(id) || (holder && !kindOf(holder.role)) || findText(draft.messages, id, kind) >= 0) {
     return;

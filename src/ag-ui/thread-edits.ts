@@ -85,9 +85,12 @@ export function lastIndex<Item>(list: readonly Item[], test: (item: Item) => unk
   return index;
 }
 
-/** The index of a message, or -1. */
-export function findMessage(messages: readonly AgUiMessage[], id: unknown): number {
-  return lastIndex(messages, (message) => message.id === id);
+/** The index of the last item with this id, or -1. */
+export function findById(
+  list: readonly ({ readonly id: string } | null | undefined)[],
+  id: unknown,
+): number {
+  return lastIndex(list, (item) => item?.id === id);
 }
 
 /** Put a message at `index`; at -1 it is new. */

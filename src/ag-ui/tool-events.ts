@@ -3,7 +3,7 @@ import { findText } from './text-events.ts';
 import {
   callsOf,
   type Draft,
-  findMessage,
+  findById,
   isText,
   lastIndex,
   merge,
@@ -17,7 +17,7 @@ import {
 
 /** The index of the message that made a call, or -1. */
 export function findOwner(messages: readonly AgUiMessage[], callId: unknown): number {
-  return lastIndex(messages, (message) => callsOf(message).some((call) => call?.id === callId));
+  return lastIndex(messages, (message) => findById(callsOf(message), callId) >= 0);
 }
 
 function updateCall(draft: Draft, callId: unknown, update: (call: ToolCall) => ToolCall): void {
@@ -25,7 +25,7 @@ function updateCall(draft: Draft, callId: unknown, update: (call: ToolCall) => T
   const message = draft.messages[index];
   if (!message) return;
   const calls = callsOf(message);
-  const at = calls.findIndex((call) => call?.id === callId);
+  const at = findById(calls, callId);
   const toolCalls = replaced(calls, at, update(calls[at] as ToolCall));
   putMessage(draft, index, merge(message, { toolCalls } as never));
 }
@@ -52,7 +52,7 @@ export function createCall(draft: Draft, event: WireEvent): void {
         {
           ...(!isParent && {
             // A parent that is no assistant cannot take the call: the call's id then names a new one.
-            id: findMessage(messages, parentId) < 0 ? parentId : id,
+            id: findById(messages, parentId) < 0 ? parentId : id,
             role: 'assistant',
             subagentRunId: textOf(event.subagentRunId),
           }),
@@ -130,12 +130,13 @@ export function setEncryptedValue(draft: Draft, event: WireEvent): void {
   if (!isText(encryptedValue)) return;
   if (event.subtype === 'tool-call') {
     updateCall(draft, entityId, (call) => merge(call, { encryptedValue }));
+    return;
   }
   // Where thoughts and answer share an id, it belongs to the thoughts.
-  const thoughts = findText(messages, entityId, 'reasoning');
-  const index = thoughts < 0 ? findMessage(messages, entityId) : thoughts;
+  let index = findText(messages, entityId, 'reasoning');
+  if (index < 0) index = findById(messages, entityId);
   const message = messages[index];
-  if (message && event.subtype !== 'tool-call' && message.role !== 'activity') {
+  if (message && message.role !== 'activity') {
     putMessage(draft, index, merge(message, { encryptedValue }));
   }
 }
