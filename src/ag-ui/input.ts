@@ -86,12 +86,11 @@ export function restOfInput(input: RunInput | undefined): RunInputRest | undefin
 
 /** The message as the next run may send it; nothing where only calls that never ended were in it. */
 function withoutCalls(message: AgUiMessage, unended: readonly string[]): AgUiMessage | undefined {
-  if (message.role !== 'assistant' || !message.toolCalls) return message;
+  if (message.role !== 'assistant' || !Array.isArray(message.toolCalls)) return message;
   const { toolCalls, ...rest } = message;
-  const kept = toolCalls.filter((call) => !unended.includes(call.id));
+  const kept = toolCalls.filter((call) => !unended.includes(call?.id));
   if (kept.length === toolCalls.length) return message;
-  if (kept.length) return { ...rest, toolCalls: kept };
-  return rest.content ? rest : undefined;
+  return kept[0] ? { ...rest, toolCalls: kept } : rest.content ? rest : undefined;
 }
 
 /**
@@ -110,8 +109,13 @@ export function createRunInput(
   },
 ): RunAgentInput {
   const messages: AgUiMessage[] = [];
+  // An answered call has ended, whoever answered it.
+  const unended = (thread.open?.unended ?? []).filter(
+    (id) =>
+      !thread.messages.some((message) => message.role === 'tool' && message.toolCallId === id),
+  );
   for (const message of thread.messages) {
-    const sent = withoutCalls(message, thread.open?.unended ?? []);
+    const sent = withoutCalls(message, unended);
     if (sent && sent.role !== 'activity') messages.push(sent);
   }
   return {

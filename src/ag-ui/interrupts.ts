@@ -28,48 +28,51 @@ export type InterruptResponses =
   | Readonly<Record<string, Omit<ResumeEntry, 'interruptId'>>>
   | readonly ResumeEntry[];
 
+// Text that is no date is never in the past.
+const isPast = (interrupt: { readonly expiresAt?: string }, now: number | Date): boolean =>
+  Date.parse(interrupt.expiresAt as string) <= Number(now);
+
 /**
  * Whether an interrupt can no longer be resolved, only cancelled.
  *
- * One without `expiresAt`, or with one that is no date, never expires.
+ * One without `expiresAt`, or with one that is no date, never expires. `now` is the time in ms since
+ * 1970, or a date.
+ * @default now The current time
  */
 export function isInterruptExpired(
   interrupt: { readonly expiresAt?: string },
   now: number | Date = defaultEnvironment.now(),
 ): boolean {
-  return Date.parse(interrupt.expiresAt as string) <= Number(now);
+  return isPast(interrupt, now);
 }
 
 /**
  * Make `RunAgentInput.resume` of the answers to all open interrupts, in their order.
  *
  * Throws `invalid-argument` if one is missing, if one answers no open interrupt, or if an expired
- * one is resolved (AG-UI takes no partial answers).
+ * one is resolved: AG-UI takes no partial answers.
  */
 export function createResume(
   interrupts: readonly Interrupt[],
   responses: InterruptResponses,
-  now?: number | Date,
+  now: number,
 ): ResumeEntry[] {
-  const entries = new Map(
-    Array.isArray(responses)
-      ? (responses as readonly ResumeEntry[]).map((entry) => [entry.interruptId, entry])
-      : Object.entries(responses).map(([interruptId, response]) => [
-          interruptId,
-          { ...response, interruptId },
-        ]),
-  );
-  const fail = (id: string, why: string): never => {
-    throw new RunSocketError('invalid-argument', `Interrupt '${id}' ${why}.`);
+  const entries = Array.isArray(responses)
+    ? (responses as readonly ResumeEntry[])
+    : Object.entries(responses).map(([interruptId, response]) => ({ ...response, interruptId }));
+  const refuse = (id: string, why: string): never => {
+    throw new RunSocketError('invalid-argument', `Interrupt ${id} ${why}.`);
   };
-  const resume = interrupts.map((interrupt) => {
-    const entry = entries.get(interrupt.id) ?? fail(interrupt.id, 'has no answer');
-    if (entry.status !== 'cancelled' && isInterruptExpired(interrupt, now)) {
-      fail(interrupt.id, 'has expired: it can only be cancelled');
+  for (const { interruptId: id } of entries) {
+    if (!interrupts.some((interrupt) => interrupt.id === id)) refuse(id, 'is not open');
+  }
+  return interrupts.map((interrupt) => {
+    const { id } = interrupt;
+    const entry =
+      entries.find(({ interruptId }) => interruptId === id) ?? refuse(id, 'has no answer');
+    if (entry.status !== 'cancelled' && isPast(interrupt, now)) {
+      refuse(id, 'has expired: it can only be cancelled');
     }
-    entries.delete(interrupt.id);
     return entry;
   });
-  for (const id of entries.keys()) fail(id, 'is not open');
-  return resume;
 }
