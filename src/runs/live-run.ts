@@ -95,11 +95,11 @@ interface Wait {
 const writeWait = 250;
 const replayGap = 50;
 
-/** Connect a run's state machine to the world. `order` is its place among the runs of a client. */
+/** Connect the state machine of a run, started at `since`, to the world. */
 export function createLiveRun<Input, E, Offset extends number | string>(
   context: RunContext<Input, E, Offset>,
   origin: RunOrigin<Input, E, Offset>,
-  order: number,
+  since: number,
 ): LiveRun<E, Offset> {
   const { wire, session, store, options, rules, hooks } = context;
   const { environment: env } = wire;
@@ -267,7 +267,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
   function start() {
     if (machine.phase !== 'unsent' || !session.open || writing || !release) return;
     const limit = session.maxMessage;
-    if (limit !== undefined && Number((data as { length?: number })?.length) > limit) {
+    if (limit !== undefined && isLarger(data, limit)) {
       const text = `The start of run ${id} is larger than the ${limit} bytes that the server takes.`;
       return live.fail(new RunSocketError('too-large', text));
     }
@@ -334,7 +334,8 @@ export function createLiveRun<Input, E, Offset extends number | string>(
 
   const live: LiveRun<E, Offset> = {
     id,
-    order,
+    since,
+    serial: session.count(),
     get over() {
       return machine.phase === 'over';
     },
@@ -426,4 +427,10 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     },
   };
   return live;
+}
+
+// In bytes; text is measured in full only where its characters leave it open.
+function isLarger(data: RunOrigin<never, never, never>['data'], limit: number): boolean {
+  if (typeof data !== 'string') return Number(data?.byteLength) > limit;
+  return data.length * 3 > limit && new TextEncoder().encode(data).length > limit;
 }

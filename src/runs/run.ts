@@ -193,8 +193,8 @@ export function createRunMachine<E, Offset extends number | string>(
     wait('patience', cancelling ? rules.orphanTimeout : undefined);
   }
 
-  function watchSilence() {
-    if (rules.silenceTimeout !== undefined) wait('silence', rules.silenceTimeout);
+  function watchSilence(keep?: boolean) {
+    if (rules.silenceTimeout !== undefined) wait('silence', rules.silenceTimeout, keep);
   }
 
   function askAgain() {
@@ -229,9 +229,8 @@ export function createRunMachine<E, Offset extends number | string>(
     watchHole(true);
   }
 
-  // The last event's offset and the number of events are both found as the `offset` of an end.
-  const isMissing = ({ offset = 0 }: { readonly offset?: number }) =>
-    feed.held > 0 || Number(cursorOf() ?? -1) < offset - 1;
+  const isMissing = ({ offset = -1 }: { readonly offset?: number }, slack = 0) =>
+    feed.held > 0 || Number(cursorOf() ?? -1) < offset - slack;
 
   function finishAsTold({ status }: { readonly status: string }) {
     if (status === 'lost') fail('run-lost', 'was lost by the server');
@@ -300,8 +299,8 @@ export function createRunMachine<E, Offset extends number | string>(
         return;
       }
       resume();
-      if (cancelling) wait('patience', rules.orphanTimeout);
-      else if (heard) watchSilence();
+      if (cancelling) wait('patience', rules.orphanTimeout, true);
+      else if (heard) watchSilence(true);
       else if (!idle) wait('patience', confirmed ? rules.orphanTimeout : rules.startTimeout, true);
     },
     sent() {
@@ -357,7 +356,8 @@ export function createRunMachine<E, Offset extends number | string>(
         case 'run.end':
           if (!isMissing(control)) return finishAsTold(control);
           if (told) {
-            loseEvents();
+            // Some servers tell the number of events here in place of the last one's offset.
+            if (isMissing(control, 1)) loseEvents();
             return finishAsTold(control);
           }
           told = control;
@@ -404,7 +404,7 @@ export function createRunMachine<E, Offset extends number | string>(
       } else if (!asked) askAgain();
       else if (feed.held) acceptHole();
       else if (told) {
-        loseEvents();
+        if (isMissing(told, 1)) loseEvents();
         finishAsTold(told);
       }
     },

@@ -114,7 +114,6 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
   let snapshot: readonly RunSnapshot<Offset>[] | undefined;
   let leave: (() => void) | undefined;
   let newest = '';
-  let order = 0;
 
   function recognise(message: unknown): readonly RunEvent<E, Offset>[] {
     const { event } = options;
@@ -175,11 +174,9 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
     }
   }
 
-  function add(origin: RunOrigin<Input, E, Offset>, at = env.now()): LiveRun<E, Offset> {
+  function add(origin: RunOrigin<Input, E, Offset>, since = env.now()): LiveRun<E, Offset> {
     leave ??= session.join(member);
-    // A counter below one keeps the order of runs made within one millisecond.
-    order = (order + 1e-6) % 1;
-    const live = createLiveRun(context, origin, at + order);
+    const live = createLiveRun(context, origin, since);
     newest = origin.id;
     runs.delete(newest);
     runs.set(newest, live);

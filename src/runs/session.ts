@@ -5,8 +5,10 @@ import { asDuration, isHello, isRecord, parseRunControl, type RunControl } from 
 /** One run under way, as the session sees it. */
 export interface SessionRun {
   readonly id: string;
-  /** Runs are taken up oldest first, whoever made them. */
-  readonly order: number;
+  /** When it was started, in ms since 1970: runs are taken up oldest first, whoever made them. */
+  readonly since: number;
+  /** Its number among the runs of the client. */
+  readonly serial: number;
   /** How long its connection may stay silent while it streams; undefined while it does not. */
   readonly idleTimeout: number | undefined;
   open(idle: boolean): void;
@@ -40,6 +42,8 @@ export interface Session {
   readonly maxMessage: number | undefined;
   /** Whether the server announced a capability on this connection. */
   has(capability: string): boolean;
+  /** A number that is larger each time. */
+  count(): number;
   join(member: SessionMember): () => void;
   /** Sends a resume, or joins it with those of other followers while a connection is being taken up. */
   ask(ask: Ask): void;
@@ -66,9 +70,12 @@ function createSession(wire: Wire): Session {
   let asks: Ask[] | undefined;
   let watched: number | undefined;
   let pings = 0;
+  let serial = 0;
 
   const allRuns = () =>
-    [...members].flatMap((member) => [...member.runs()]).sort((a, b) => a.order - b.order);
+    [...members]
+      .flatMap((member) => [...member.runs()])
+      .sort((a, b) => a.since - b.since || a.serial - b.serial);
 
   const send = (message: unknown) => wire.transmit(wire.encode(message), message);
 
@@ -155,6 +162,7 @@ function createSession(wire: Wire): Session {
       return maxMessage;
     },
     has: (capability) => caps?.has(capability) ?? false,
+    count: () => ++serial,
     join(member) {
       members.add(member);
       return () => {
