@@ -374,7 +374,7 @@ describe('a pointer', () => {
 describe('test', () => {
   it('throws when it fails', () => {
     const error = failure({ a: 1 }, { op: 'test', path: '/a', value: 2 });
-    expect(error.message).toBe('Operation 0 (test /a): another value');
+    expect(error.message).toBe('Operation 0 (test /a): no match');
     for (const [a, b] of [
       [1, '1'],
       [null, {}],
@@ -416,10 +416,11 @@ describe('test', () => {
   it('does not let an inherited key stand in', () => {
     failure({ a: {} }, { op: 'test', path: '/a', value: { toString: 1 } });
     failure({ a: { x: Object.prototype.toString } }, { op: 'test', path: '/a/toString', value: 1 });
-    failure(
-      { a: { x: 1 } },
-      { op: 'test', path: '/a', value: Object.create({ x: 1 }, { y: { value: 1 } }) },
-    );
+    const heir = Object.create({ x: 1 }, { y: { value: 2, enumerable: true } });
+    failure({ a: { x: 1 } }, { op: 'test', path: '/a', value: heir });
+    failure({ a: heir }, { op: 'test', path: '/a', value: { x: 1 } });
+    failure({ a: { x: undefined } }, { op: 'test', path: '/a', value: { y: 2 } });
+    failure({ a: { y: 2 } }, { op: 'test', path: '/a', value: { x: undefined } });
   });
 
   it('compares documents 20,000 levels deep', () => {
@@ -427,7 +428,7 @@ describe('test', () => {
     expect(applyPatch(document, [{ op: 'test', path: '', value: nest(20_000, 1) }])).toBe(document);
     expect(() =>
       applyPatch(document, [{ op: 'test', path: '', value: nest(20_000, 2) }]),
-    ).toThrowError('another value');
+    ).toThrowError('no match');
   });
 
   it('takes -0 for 0', () => {
@@ -646,7 +647,7 @@ describe('an op', () => {
   it('that is unknown throws', () => {
     for (const op of ['merge', 'ADD', '', 'add ', null, undefined, 1, {}, ['add']]) {
       const error = failure({ a: 1 }, { op, path: '/a', value: 1 });
-      expect(error.message).toContain('unknown op');
+      expect(error.message).toContain('no operation');
     }
   });
 
@@ -774,15 +775,10 @@ describe('hostile operations', () => {
     expect(error.message).toMatch(/^Operation 1 /);
   });
 
-  it('with a hole throw', () => {
-    const operations = new Array(2);
-    operations[0] = { op: 'replace', path: '/a', value: 2 };
-    expect(() => applyPatch({ a: 1 }, operations)).toThrowError(/^Operation 1 /);
-  });
-
-  it.each([5, null, undefined, true, {}, { toString: null }, [], ['/a'], [''], Symbol('a'), 1n])(
+  const pointers: unknown[] = [5, null, undefined, true, {}, { toString: null }, [], ['/a'], ['']];
+  it.each([...pointers, Symbol('a'), 1n].map((pointer) => ({ pointer })))(
     'with a pointer that is no string throw (%#)',
-    (pointer) => {
+    ({ pointer }) => {
       // Frozen operations must not be needed for this: what is no JSON cannot always be frozen.
       const apply = (operation: object) => () =>
         applyPatch({ a: { b: 1 } }, [operation as JsonPatchOperation]);
@@ -804,7 +800,7 @@ describe('hostile operations', () => {
       failure({ a: 1 }, { op: 'replace', path: `/a/${'y'.repeat(1e6)}`, value: 1 }).message.length,
     ).toBeLessThan(500);
     expect(failure({}, { op: { toString: null }, path: '/a', value: 1 }).message).toBe(
-      'Operation 0 (object /a): unknown op',
+      'Operation 0 (object /a): no operation',
     );
   });
 
