@@ -1,4 +1,4 @@
-import type { AgUiMessage, ToolCall, ToolMessage } from './messages.ts';
+import type { AgUiMessage, AssistantMessage, ToolCall, ToolMessage } from './messages.ts';
 import { findText } from './text-events.ts';
 import {
   callsOf,
@@ -42,26 +42,22 @@ export function createCall(draft: Draft, event: WireEvent): void {
   } else {
     const parentId = textOf(event.parentMessageId) || id;
     const index = findText(messages, parentId, 'text');
-    const parent = messages[index];
-    const isParent = parent?.role === 'assistant' && parentId !== id;
+    const parent = messages[index]?.role === 'assistant' ? messages[index] : undefined;
     putMessage(
       draft,
-      isParent ? index : -1,
-      merge(
-        (isParent ? parent : {}) as AgUiMessage,
-        {
-          ...(!isParent && {
-            // A parent that is no assistant cannot take the call: the call's id then names a new one.
-            id: findById(messages, parentId) < 0 ? parentId : id,
-            role: 'assistant',
-            subagentRunId: textOf(event.subagentRunId),
-          }),
-          toolCalls: [
-            ...callsOf(isParent ? parent : undefined),
-            { id, type: 'function', function: { name, arguments: '' } },
-          ],
-        } as never,
-      ),
+      parent ? index : -1,
+      merge((parent ?? {}) as AssistantMessage, {
+        ...(!parent && {
+          // A parent that is no assistant cannot take the call: the call's id then names a new one.
+          id: findById(messages, parentId) < 0 ? parentId : id,
+          role: 'assistant',
+          subagentRunId: textOf(event.subagentRunId),
+        }),
+        toolCalls: [
+          ...callsOf(parent),
+          { id, type: 'function', function: { name, arguments: '' } },
+        ],
+      }),
     );
   }
   open.calls = [...(without(open.calls, id) ?? []), id];
