@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Consumer, createConsumer, formats, root } from './consumer.ts';
+
+/** What each entry gives: what is missing here is no part of the package. */
+const written = {
+  index: {
+    values: ['RunSocketError', 'createRuns', 'createWebSocketClient', 'isRunSocketError'],
+    types: [
+      'BackoffOptions',
+      'CloseInfo',
+      'ConnectContext',
+      'ConnectReason',
+      'ConnectionState',
+      'HeartbeatOptions',
+      'InspectRecord',
+      'ProtocolsProvider',
+      'Run',
+      'RunControl',
+      'RunEvent',
+      'RunEventContext',
+      'RunEventStatus',
+      'RunListeners',
+      'RunPolicy',
+      'RunSnapshot',
+      'RunSocketErrorCode',
+      'RunStorage',
+      'Runs',
+      'RunsOptions',
+      'StandardResult',
+      'StandardSchema',
+      'UrlProvider',
+      'WebSocketClient',
+      'WebSocketClientEvents',
+      'WebSocketClientOptions',
+      'WebSocketConstructor',
+      'WebSocketData',
+      'WebSocketLike',
+    ],
+  },
+  'ag-ui': {
+    values: [
+      'applyAgUiEvent',
+      'applyPatch',
+      'createAgUiAgent',
+      'emptyThread',
+      'isInterruptExpired',
+      'validateAgUiEvents',
+    ],
+    types: [
+      'ActivityDeltaEvent',
+      'ActivityMessage',
+      'ActivitySnapshotEvent',
+      'AgUiAgent',
+      'AgUiAgentEvents',
+      'AgUiAgentOptions',
+      'AgUiContext',
+      'AgUiEvent',
+      'AgUiInputMessage',
+      'AgUiMessage',
+      'AgUiMetadata',
+      'AgUiRole',
+      'AgUiSubagent',
+      'AgUiThread',
+      'AgUiThreadStatus',
+      'AgUiTool',
+      'AssistantMessage',
+      'ContentPart',
+      'CustomEvent',
+      'DataSource',
+      'DeveloperMessage',
+      'FileSource',
+      'Interrupt',
+      'InterruptResponses',
+      'JsonPatchOperation',
+      'MediaPart',
+      'MessagesSnapshotEvent',
+      'OpenItems',
+      'PartSource',
+      'RawEvent',
+      'ReasoningEncryptedValueEvent',
+      'ReasoningEndEvent',
+      'ReasoningMessage',
+      'ReasoningMessageChunkEvent',
+      'ReasoningMessageContentEvent',
+      'ReasoningMessageEndEvent',
+      'ReasoningMessageStartEvent',
+      'ReasoningStartEvent',
+      'ResumeEntry',
+      'RunAgentInput',
+      'RunErrorEvent',
+      'RunFinishedEvent',
+      'RunFinishedOutcome',
+      'RunInput',
+      'RunInputRest',
+      'RunStartedEvent',
+      'StateDeltaEvent',
+      'StateSnapshotEvent',
+      'StepFinishedEvent',
+      'StepStartedEvent',
+      'SubagentErrorEvent',
+      'SubagentFinishedEvent',
+      'SubagentStartedEvent',
+      'SystemMessage',
+      'TextMessageChunkEvent',
+      'TextMessageContentEvent',
+      'TextMessageEndEvent',
+      'TextMessageRole',
+      'TextMessageStartEvent',
+      'TextPart',
+      'ThinkingSpanEvent',
+      'ThinkingTextContentEvent',
+      'ThinkingTextEdgeEvent',
+      'TokenUsage',
+      'ToolCall',
+      'ToolCallArgsEvent',
+      'ToolCallChunkEvent',
+      'ToolCallEndEvent',
+      'ToolCallResultEvent',
+      'ToolCallStartEvent',
+      'ToolMessage',
+      'UrlSource',
+      'UserMessage',
+    ],
+  },
+  react: { values: ['useAgUiAgent', 'useConnection'], types: [] },
+} as const;
+
+const names = Object.keys(written) as (keyof typeof written)[];
+const declarations = names.flatMap((name) =>
+  ['d.ts', 'd.cts'].map((end) => [name, join(root, 'dist', `${name}.${end}`)] as const),
+);
+
+let consumer: Consumer;
+
+beforeAll(async () => {
+  consumer = await createConsumer();
+});
+afterAll(() => consumer?.remove());
+
+describe.each(formats)('what %s modules get', (format) => {
+  it.each(names)('from %s is on the written list', async (name) => {
+    const entry = name === 'index' ? 'runsocket' : `runsocket/${name}`;
+    const load = format === 'mjs' ? `await import('${entry}')` : `require('${entry}')`;
+    const text = `console.log(JSON.stringify(Object.keys(${load}).sort()));`;
+    const found = JSON.parse(await consumer.run(`names-${name}.${format}`, text)) as string[];
+    // Some versions of Node add these to a CommonJS module.
+    const own = found.filter((one) => one !== 'default' && one !== 'module.exports');
+    expect(own).toEqual(written[name].values);
+  });
+});
+
+describe('the declarations', () => {
+  let program: ts.Program;
+
+  beforeAll(() => {
+    program = ts.createProgram(
+      declarations.map(([, path]) => path),
+      { module: ts.ModuleKind.NodeNext, noEmit: true, types: ['node'], skipLibCheck: true },
+    );
+  });
+
+  it.each(declarations)('of %s name what is on the written list', (name, path) => {
+    const checker = program.getTypeChecker();
+    const file = program.getSourceFile(path);
+    const symbol = file && checker.getSymbolAtLocation(file);
+    const found = symbol ? checker.getExportsOfModule(symbol).map((one) => one.name) : [];
+    expect(found.sort()).toEqual([...written[name].values, ...written[name].types].sort());
+  });
+
+  it('say `any` nowhere but for the listeners of a foreign WebSocket class', () => {
+    const found: string[] = [];
+    for (const file of program.getSourceFiles()) {
+      if (!file.fileName.includes('/dist/') || file.fileName.includes('node_modules')) continue;
+      const visit = (node: ts.Node): void => {
+        if (node.kind === ts.SyntaxKind.AnyKeyword) {
+          let around = node.parent;
+          while (!ts.isTypeElement(around) && !ts.isStatement(around)) around = around.parent;
+          found.push(around.getText(file));
+        }
+        node.forEachChild(visit);
+      };
+      visit(file);
+    }
+    expect([...new Set(found)]).toEqual([
+      'addEventListener(type: string, listener: (event: any) => void): void;',
+    ]);
+  });
+
+  it.each(declarations)('of %s need no DOM lib and export nothing by default', (_, path) => {
+    const text = readFileSync(path, 'utf8');
+    expect(text).not.toMatch(/reference lib=|reference types=|export default/);
+  });
+});
