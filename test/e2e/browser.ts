@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { expect, type TestAPI, test } from 'vitest';
 import { type ExampleServer, startExample, textOf } from '../examples/example-server.ts';
 
 const places = [
@@ -43,7 +43,6 @@ export function launch(): Promise<Browser> {
 
 /** A server with the pages, and contexts of a browser that look at it. */
 export interface Stage {
-  readonly browser: Browser;
   readonly server: ExampleServer;
   readonly address: string;
   /** What the pages said on the console that they should not. */
@@ -56,7 +55,7 @@ export interface Stage {
 
 export async function createStage(
   browser: Browser,
-  { pace = 6, port = 0 }: { readonly pace?: number; readonly port?: number } = {},
+  { pace = 5, port = 0 }: { readonly pace?: number; readonly port?: number } = {},
 ): Promise<Stage> {
   const { pages } = (await import(
     /* @vite-ignore */ new URL('../../scripts/examples.mjs', import.meta.url).href
@@ -66,7 +65,6 @@ export async function createStage(
   const address = `http://127.0.0.1:${server.port}`;
   const complaints: string[] = [];
   const stage: Stage = {
-    browser,
     server,
     address,
     complaints,
@@ -97,23 +95,27 @@ export async function createStage(
   return stage;
 }
 
-/** One browser for the tests of a file, and for each test a server and contexts of its own. */
-export function useStage(): () => Stage {
-  let browser: Browser | undefined;
-  let stage: Stage | undefined;
-  beforeAll(async () => {
-    if (chromiumPath !== undefined) browser = await launch();
-  });
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    if (browser) stage = await createStage(browser);
-  });
-  afterEach(async () => {
-    await stage?.close();
-    expect(stage?.complaints ?? []).toEqual([]);
-  });
-  return () => stage as Stage;
-}
+/** A test with a browser for its file, and with a server and contexts of its own. */
+export const it: TestAPI<{ browser: Browser; stage: Stage }> = test.extend<{
+  browser: Browser;
+  stage: Stage;
+}>({
+  browser: [
+    // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of what a fixture needs
+    async ({}, use) => {
+      const browser = await launch();
+      await use(browser);
+      await browser.close();
+    },
+    { scope: 'file' },
+  ],
+  stage: async ({ browser }, use) => {
+    const stage = await createStage(browser);
+    await use(stage);
+    await stage.close();
+    expect(stage.complaints).toEqual([]);
+  },
+});
 
 /** Keep a picture of the page, for people to look at. */
 export async function picture(page: Page, name: string): Promise<void> {
@@ -164,13 +166,15 @@ export async function expectWholeAnswer(
   expect(server.starts(runId)).toBe(1);
 }
 
-/** The names of the runs that the page remembers for the next one. */
-export function rememberedRuns(page: Page): Promise<string[]> {
-  return page.evaluate(() =>
-    Object.values(sessionStorage).flatMap((text) =>
-      ((JSON.parse(text).runs ?? []) as { runId: string }[]).map((run) => run.runId),
-    ),
-  );
+/** The page remembers no run for the next one; it gives a run a second to go on behind its end. */
+export async function expectNothingRemembered(page: Page): Promise<void> {
+  const remembered = () =>
+    page.evaluate(() =>
+      Object.values(sessionStorage).flatMap(
+        (text) => (JSON.parse(text).runs ?? []) as { runId: string }[],
+      ),
+    );
+  await expect.poll(remembered, patience).toEqual([]);
 }
 
 /** Type a question and send it. */

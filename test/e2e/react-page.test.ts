@@ -1,232 +1,250 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { textOf } from '../examples/example-server.ts';
 import {
   ask,
   chromiumPath,
   createStage,
+  expectNothingRemembered,
   expectWholeAnswer,
+  it,
   latestRun,
   reload,
-  rememberedRuns,
+  type Stage,
   shownText,
   untilLogged,
-  useStage,
 } from './browser.ts';
 
 const question = 'What happens when I reload this page?';
 
-const stage = useStage();
+// A page that comes from the back/forward cache does not load.
+const asItComes = { waitUntil: 'commit' } as const;
 
-async function askFirst(page: Page, text = question) {
+async function askFirst({ server }: Stage, page: Page, text = question) {
   await ask(page, text);
-  return latestRun(stage().server);
+  return latestRun(server);
 }
 
-describe.skipIf(chromiumPath === undefined)('the chat page in Chromium', () => {
-  it('shows an answer with its thoughts, its tool call and its plan', async () => {
-    const page = await stage().open();
-    const runId = await askFirst(page);
-    await untilLogged(stage().server, runId, 'REASONING_MESSAGE_CONTENT', 5);
-    await page.getByText('Thinking…').waitFor();
-    await untilLogged(stage().server, runId, 'TOOL_CALL_START');
-    await page.locator('.tool[data-status=running]').waitFor();
-    await expectWholeAnswer(page, stage().server, runId, question);
-    expect(await page.locator('.reasoning .text').isVisible()).toBe(false);
-    await page.getByText('Thoughts').click();
-    const log = stage().server.log(runId);
-    const thoughts = log.filter((event) => event.type === 'REASONING_MESSAGE_CONTENT');
-    expect(await page.locator('.reasoning .text').textContent()).toBe(
-      thoughts.map((event) => event.delta).join(''),
-    );
-    const result = log.find((event) => event.type === 'TOOL_CALL_RESULT');
-    expect(await page.locator('.tool dd').last().textContent()).toBe(result?.content);
-    expect(await page.getByText('The answer is complete.').count()).toBe(1);
-    expect(await rememberedRuns(page)).toEqual([]);
-  });
-
-  it.each([
-    ['while it thinks', 'REASONING_MESSAGE_CONTENT', 10],
-    ['during the tool call', 'TOOL_CALL_END', 1],
-    ['in the middle of the text', 'TEXT_MESSAGE_CONTENT', 80],
-  ])('goes on after a reload %s', async (_, type, count) => {
-    const page = await stage().open();
-    const runId = await askFirst(page);
-    await untilLogged(stage().server, runId, type, count);
-    await reload(page);
-    expect(await page.locator('.user .text').textContent()).toBe(question);
-    expect(await page.locator('[role=log]').getAttribute('aria-busy')).toBe('true');
-    await expectWholeAnswer(page, stage().server, runId, question);
-    expect(await rememberedRuns(page)).toEqual([]);
-  });
-
-  it('goes on after two reloads in a row', async () => {
-    const page = await stage().open();
-    const runId = await askFirst(page);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 60);
-    await reload(page);
-    await reload(page);
-    await expectWholeAnswer(page, stage().server, runId, question);
-  });
-
-  it('goes on after a reload that cuts another one short', async () => {
-    const page = await stage().open();
-    const runId = await askFirst(page);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 60);
-    await page.evaluate(() => location.reload());
-    await page.reload();
-    await expectWholeAnswer(page, stage().server, runId, question);
-  });
-
-  it('shows the conversation again after a reload behind the answer', async () => {
-    const page = await stage().open();
-    const runId = await askFirst(page);
-    await expectWholeAnswer(page, stage().server, runId, question);
-    await reload(page);
-    await expectWholeAnswer(page, stage().server, runId, question);
-    await page.getByRole('button', { name: 'New conversation' }).click();
-    await page.getByText('Ask something, then try to lose the answer.').waitFor();
-    expect(await page.evaluate(() => ({ ...sessionStorage }))).toEqual({});
-  });
-
-  it('keeps the first answer when the second is reloaded', async () => {
-    const page = await stage().open();
-    const first = await askFirst(page);
-    await expectWholeAnswer(page, stage().server, first, question);
-    await ask(page, 'And when I am offline?');
-    const second = await latestRun(stage().server, 2);
-    await untilLogged(stage().server, second, 'TEXT_MESSAGE_CONTENT', 50);
-    await reload(page);
-    await expectWholeAnswer(page, stage().server, second, 'And when I am offline?');
-    expect(await page.locator('.user').count()).toBe(2);
-    expect(await page.locator('.assistant .text').first().textContent()).toBe(
-      textOf(stage().server.log(first)),
-    );
-    expect(textOf(stage().server.log(second))).toContain('This is question 2');
-  });
-
-  it('goes on after the network was gone', async () => {
-    const page = await stage().open();
-    const runId = await askFirst(page);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 40);
-    await page.context().setOffline(true);
-    await page.getByText('Connection lost').waitFor();
-    await page.getByText('The answer goes on as soon as it is back.').waitFor();
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 120);
-    expect((await shownText(page)).length).toBeLessThan(textOf(stage().server.log(runId)).length);
-    await page.context().setOffline(false);
-    await expectWholeAnswer(page, stage().server, runId, question);
-  });
-
-  it.each([[undefined], [1000], [1001], [1011], [1012], [4000]])(
-    'goes on after the server ended the connection (code %s)',
-    async (code) => {
-      const page = await stage().open();
-      const runId = await askFirst(page);
-      await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 30);
-      stage().server.dropConnections(code === undefined ? {} : { code });
-      await page.getByText(/Connection lost|Connecting/).waitFor();
-      await expectWholeAnswer(page, stage().server, runId, question);
-    },
-  );
-
-  it('counts down to the next try, and tries at once when told to', async () => {
-    const page = await stage().open();
-    const runId = await askFirst(page);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 20);
-    await page.getByRole('button', { name: 'Drop connection' }).click();
-    await page.getByText(/next try in \d+ s/).waitFor();
-    await expect.poll(() => stage().server.connections()).toBe(0);
-    // What keeps everybody out ends here, long before the time that the button asks for.
-    stage().server.dropConnections();
-    await page.getByRole('button', { name: 'Try now' }).click();
-    await page.getByText('Connected', { exact: true }).waitFor();
-    await expectWholeAnswer(page, stage().server, runId, question);
-  });
-
-  it('goes on after Back and Forward, from the back/forward cache', async () => {
-    const page = await stage().open();
-    await page.evaluate(() => {
-      addEventListener('pageshow', (event) => {
-        document.documentElement.dataset.persisted = String(event.persisted);
-      });
+describe.skipIf(chromiumPath === undefined)(
+  'the chat page in Chromium',
+  { concurrent: true },
+  () => {
+    it('shows an answer with its thoughts, its tool call and its plan', async ({ stage }) => {
+      const page = await stage.open();
+      const runId = await askFirst(stage, page);
+      await untilLogged(stage.server, runId, 'REASONING_MESSAGE_CONTENT', 5);
+      await page.locator('.reasoning summary', { hasText: 'Thinking…' }).waitFor();
+      await untilLogged(stage.server, runId, 'TOOL_CALL_START');
+      await page.locator('.tool[data-status=running]').waitFor();
+      await expectWholeAnswer(page, stage.server, runId, question);
+      expect(await page.locator('.reasoning .text').isVisible()).toBe(false);
+      await page.locator('.reasoning summary', { hasText: 'Thoughts' }).click();
+      const log = stage.server.log(runId);
+      const thoughts = log.filter((event) => event.type === 'REASONING_MESSAGE_CONTENT');
+      expect(await page.locator('.reasoning .text').textContent()).toBe(
+        thoughts.map((event) => event.delta).join(''),
+      );
+      const result = log.find((event) => event.type === 'TOOL_CALL_RESULT');
+      expect(await page.locator('.tool dd').last().textContent()).toBe(result?.content);
+      expect(await page.getByText('The answer is complete.').count()).toBe(1);
+      await expectNothingRemembered(page);
     });
-    const runId = await askFirst(page);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 30);
-    await page.goto(`${stage().address}/vanilla/`);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 60);
-    await page.goBack();
-    expect(await page.locator('html').getAttribute('data-persisted')).toBe('true');
-    await page.goForward();
-    await page.goBack();
-    expect(await page.locator('html').getAttribute('data-persisted')).toBe('true');
-    await page.getByText('Connected', { exact: true }).waitFor();
-    await expectWholeAnswer(page, stage().server, runId, question);
-    expect(await rememberedRuns(page)).toEqual([]);
-  });
 
-  it('stops an answer, and a reload leaves it stopped', async () => {
-    const page = await stage().open();
-    const runId = await askFirst(page);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 30);
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByText('This answer was stopped.').waitFor();
-    await untilLogged(stage().server, runId, 'RUN_FINISHED');
-    const text = await shownText(page);
-    expect(text).not.toBe('');
-    expect(textOf(stage().server.log(runId)).startsWith(text)).toBe(true);
-    expect(stage().server.log(runId).at(-1)?.outcome).toEqual({ type: 'cancelled' });
-    await expect.poll(() => rememberedRuns(page)).toEqual([]);
-    await reload(page);
-    expect(await page.locator('.user .text').textContent()).toBe(question);
-    expect(await page.locator('[role=log]').getAttribute('aria-busy')).toBe('false');
-  });
+    it.for([
+      ['while it thinks', 'REASONING_MESSAGE_CONTENT', 10],
+      ['during the tool call', 'TOOL_CALL_END', 1],
+      ['in the middle of the text', 'TEXT_MESSAGE_CONTENT', 80],
+    ] as const)('goes on after a reload %s', async ([, type, count], { stage }) => {
+      const page = await stage.open();
+      const runId = await askFirst(stage, page);
+      await untilLogged(stage.server, runId, type, count);
+      await reload(page);
+      expect(await page.locator('.user .text').textContent()).toBe(question);
+      expect(await page.locator('[role=log]').getAttribute('aria-busy')).toBe('true');
+      await expectWholeAnswer(page, stage.server, runId, question);
+      await expectNothingRemembered(page);
+    });
 
-  it('stops an answer without a connection: the server hears of it after a reload', async () => {
-    const page = await stage().open();
-    const runId = await askFirst(page);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 20);
-    stage().server.dropConnections({ refuseFor: 60_000 });
-    await page.getByText('Connection lost').waitFor();
-    await page.keyboard.press('Escape');
-    await page.getByText('This answer was stopped.').waitFor();
-    const text = await shownText(page);
-    await reload(page);
-    stage().server.dropConnections();
-    await untilLogged(stage().server, runId, 'RUN_FINISHED');
-    expect(stage().server.log(runId).at(-1)?.outcome).toEqual({ type: 'cancelled' });
-    expect(await shownText(page)).toBe(text);
-    await expect.poll(() => rememberedRuns(page)).toEqual([]);
-  });
+    it('goes on after two reloads in a row', async ({ stage }) => {
+      const page = await stage.open();
+      const runId = await askFirst(stage, page);
+      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 60);
+      await reload(page);
+      await reload(page);
+      await expectWholeAnswer(page, stage.server, runId, question);
+    });
 
-  it('tells what happened when the server has lost the run, and asks again', async () => {
-    const page = await stage().open();
-    const runId = await askFirst(page);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 20);
-    const { port } = stage().server;
-    await stage().server.close();
-    const restarted = await createStage(stage().browser, { port, pace: 20 });
-    try {
-      await page.getByText('The server no longer knows this run.').waitFor();
-      expect(await rememberedRuns(page)).toEqual([]);
-      await page.getByRole('button', { name: 'Ask again' }).click();
-      const again = await latestRun(restarted.server, 1);
-      await expectWholeAnswer(page, restarted.server, again, question);
-      expect(await page.getByRole('alert').count()).toBe(0);
-    } finally {
-      await restarted.close();
-    }
-  });
+    it('goes on after a reload that cuts another one short', async ({ stage }) => {
+      const page = await stage.open();
+      const runId = await askFirst(stage, page);
+      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 60);
+      await page.addInitScript(() => {
+        if (window.name !== 'impatient') return;
+        window.name = '';
+        setTimeout(() => location.reload(), 30);
+      });
+      await page.evaluate(() => {
+        window.name = 'impatient';
+      });
+      await page.reload({ waitUntil: 'commit' });
+      await expect.poll(() => page.evaluate(() => window.name)).toBe('');
+      await expectWholeAnswer(page, stage.server, runId, question);
+    });
 
-  it('keeps two browsers apart', async () => {
-    const [one, two] = await Promise.all([stage().open(), stage().open()]);
-    await ask(one, 'What may I do with two tabs?');
-    const first = await latestRun(stage().server, 1);
-    await ask(two, 'How do I stop an answer?');
-    const second = await latestRun(stage().server, 2);
-    await untilLogged(stage().server, second, 'TEXT_MESSAGE_CONTENT', 20);
-    await Promise.all([reload(one), reload(two)]);
-    await expectWholeAnswer(one, stage().server, first, 'What may I do with two tabs?');
-    await expectWholeAnswer(two, stage().server, second, 'How do I stop an answer?');
-  });
-});
+    it('shows the conversation again after a reload behind the answer', async ({ stage }) => {
+      const page = await stage.open();
+      const runId = await askFirst(stage, page);
+      await expectWholeAnswer(page, stage.server, runId, question);
+      await reload(page);
+      await expectWholeAnswer(page, stage.server, runId, question);
+      await page.getByRole('button', { name: 'New conversation' }).click();
+      await page.getByText('Ask something, then try to lose the answer.').waitFor();
+      expect(await page.evaluate(() => ({ ...sessionStorage }))).toEqual({});
+    });
+
+    it('keeps the first answer when the second is reloaded', async ({ stage }) => {
+      const page = await stage.open();
+      const first = await askFirst(stage, page);
+      await expectWholeAnswer(page, stage.server, first, question);
+      await ask(page, 'And when I am offline?');
+      const second = await latestRun(stage.server, 2);
+      await untilLogged(stage.server, second, 'TEXT_MESSAGE_CONTENT', 50);
+      await reload(page);
+      await expectWholeAnswer(page, stage.server, second, 'And when I am offline?');
+      expect(await page.locator('.user').count()).toBe(2);
+      expect(await page.locator('.assistant .text').first().textContent()).toBe(
+        textOf(stage.server.log(first)),
+      );
+      expect(textOf(stage.server.log(second))).toContain('This is question 2');
+    });
+
+    it('goes on after the network was gone', async ({ stage }) => {
+      const page = await stage.open();
+      const runId = await askFirst(stage, page);
+      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 40);
+      await page.context().setOffline(true);
+      await page.getByText('Connection lost', { exact: true }).waitFor();
+      await page.getByText('The answer goes on as soon as it is back.').waitFor();
+      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 120);
+      expect((await shownText(page)).length).toBeLessThan(textOf(stage.server.log(runId)).length);
+      await page.context().setOffline(false);
+      await expectWholeAnswer(page, stage.server, runId, question);
+    });
+
+    it.for([undefined, 1000, 1012, 4000])(
+      'goes on after the server ended the connection (code %s)',
+      async (code, { stage }) => {
+        const page = await stage.open();
+        const runId = await askFirst(stage, page);
+        await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 30);
+        stage.server.dropConnections(code === undefined ? {} : { code });
+        await page.locator('.wire', { hasText: 'connection lost' }).waitFor();
+        await expectWholeAnswer(page, stage.server, runId, question);
+      },
+    );
+
+    it('counts down to the next try, and tries at once when told to', async ({ stage }) => {
+      const page = await stage.open();
+      const runId = await askFirst(stage, page);
+      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 20);
+      stage.server.dropConnections({ refuseFor: 60_000 });
+      await page.getByText(/next try in [2-9] s/).waitFor();
+      stage.server.dropConnections();
+      await page.getByRole('button', { name: 'Try now' }).dispatchEvent('click');
+      await page.getByText('Connected', { exact: true }).waitFor();
+      await expectWholeAnswer(page, stage.server, runId, question);
+    });
+
+    it('goes on after Back and Forward, from the back/forward cache', async ({ stage }) => {
+      const page = await stage.open();
+      await page.evaluate(() => {
+        addEventListener('pageshow', (event) => {
+          document.documentElement.dataset.persisted = String(event.persisted);
+        });
+      });
+      const runId = await askFirst(stage, page);
+      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 30);
+      await page.goto(`${stage.address}/vanilla/`);
+      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 60);
+      await page.goBack(asItComes);
+      expect(await page.locator('html').getAttribute('data-persisted')).toBe('true');
+      await page.goForward(asItComes);
+      await page.goBack(asItComes);
+      expect(await page.locator('html').getAttribute('data-persisted')).toBe('true');
+      await page.getByText('Connected', { exact: true }).waitFor();
+      await expectWholeAnswer(page, stage.server, runId, question);
+      await expectNothingRemembered(page);
+    });
+
+    it('stops an answer, and a reload leaves it stopped', async ({ stage }) => {
+      const page = await stage.open();
+      const runId = await askFirst(stage, page);
+      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 30);
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await page.getByText('This answer was stopped.').waitFor();
+      await untilLogged(stage.server, runId, 'RUN_FINISHED');
+      const text = await shownText(page);
+      expect(text).not.toBe('');
+      expect(textOf(stage.server.log(runId)).startsWith(text)).toBe(true);
+      expect(stage.server.log(runId).at(-1)?.outcome).toEqual({ type: 'cancelled' });
+      await expectNothingRemembered(page);
+      await reload(page);
+      expect(await page.locator('.user .text').textContent()).toBe(question);
+      expect(await page.locator('[role=log]').getAttribute('aria-busy')).toBe('false');
+      expect(await shownText(page)).toBe(text);
+    });
+
+    it('stops an answer without a connection: the server hears of it after a reload', async ({
+      stage,
+    }) => {
+      const page = await stage.open();
+      const runId = await askFirst(stage, page);
+      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 20);
+      stage.server.dropConnections({ refuseFor: 60_000 });
+      await page.getByText('Connection lost', { exact: true }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByText('This answer was stopped.').waitFor();
+      await reload(page);
+      expect(await page.locator('.user .text').textContent()).toBe(question);
+      expect(await page.locator('[role=log]').getAttribute('aria-busy')).toBe('false');
+      stage.server.dropConnections();
+      await untilLogged(stage.server, runId, 'RUN_FINISHED');
+      expect(stage.server.log(runId).at(-1)?.outcome).toEqual({ type: 'cancelled' });
+      await expectNothingRemembered(page);
+    });
+
+    it('tells what happened when the server has lost the run, and asks again', async ({
+      stage,
+      browser,
+    }) => {
+      const page = await stage.open();
+      const runId = await askFirst(stage, page);
+      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 20);
+      const { port } = stage.server;
+      await stage.server.close();
+      const restarted = await createStage(browser, { port, pace: 20 });
+      try {
+        await page.getByText('The server no longer knows this run.').waitFor();
+        await expectNothingRemembered(page);
+        await page.getByRole('button', { name: 'Ask again' }).click();
+        const again = await latestRun(restarted.server, 1);
+        await expectWholeAnswer(page, restarted.server, again, question);
+        expect(await page.getByRole('alert').count()).toBe(0);
+      } finally {
+        await restarted.close();
+      }
+    });
+
+    it('keeps two browsers apart', async ({ stage }) => {
+      const [one, two] = await Promise.all([stage.open(), stage.open()]);
+      await ask(one, 'What may I do with two tabs?');
+      const first = await latestRun(stage.server, 1);
+      await ask(two, 'How do I stop an answer?');
+      const second = await latestRun(stage.server, 2);
+      await untilLogged(stage.server, second, 'TEXT_MESSAGE_CONTENT', 20);
+      await Promise.all([reload(one), reload(two)]);
+      await expectWholeAnswer(one, stage.server, first, 'What may I do with two tabs?');
+      await expectWholeAnswer(two, stage.server, second, 'How do I stop an answer?');
+    });
+  },
+);

@@ -1,43 +1,44 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { textOf } from '../examples/example-server.ts';
-import { ask, chromiumPath, latestRun, reload, untilLogged, useStage } from './browser.ts';
+import { ask, chromiumPath, it, latestRun, reload, type Stage, untilLogged } from './browser.ts';
 
-const stage = useStage();
 const question = 'What does my own server have to do?';
 
-async function expectWholeAnswer(page: Page, runId: string) {
+async function expectWholeAnswer({ server }: Stage, page: Page, runId: string) {
   await page.locator('#status', { hasText: 'finished' }).waitFor();
   expect(await page.locator('.user').textContent()).toBe(question);
-  expect(await page.locator('.assistant').textContent()).toBe(textOf(stage().server.log(runId)));
-  expect(stage().server.starts(runId)).toBe(1);
-  expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+  expect(await page.locator('.assistant').textContent()).toBe(textOf(server.log(runId)));
+  expect(server.starts(runId)).toBe(1);
+  await expect.poll(() => page.evaluate(() => sessionStorage.length), { timeout: 5000 }).toBe(0);
 }
 
 describe.skipIf(chromiumPath === undefined)('the page without a framework in Chromium', () => {
-  it('goes on after reloads and a lost connection, and leaves nothing behind', async () => {
-    const page = await stage().open({}, '/vanilla/');
+  it('goes on after reloads and a lost connection, and leaves nothing behind', async ({
+    stage,
+  }) => {
+    const page = await stage.open({}, '/vanilla/');
     await ask(page, question);
-    const runId = await latestRun(stage().server);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 20);
+    const runId = await latestRun(stage.server);
+    await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 20);
     await reload(page);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 60);
-    stage().server.dropConnections();
+    await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 60);
+    stage.server.dropConnections();
     await page.locator('#connection', { hasText: 'waiting' }).waitFor();
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 120);
+    await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 120);
     await reload(page);
-    await expectWholeAnswer(page, runId);
+    await expectWholeAnswer(stage, page, runId);
   });
 
-  it('stops', async () => {
-    const page = await stage().open({}, '/vanilla');
+  it('stops', async ({ stage }) => {
+    const page = await stage.open({}, '/vanilla');
     await ask(page, question);
-    const runId = await latestRun(stage().server);
-    await untilLogged(stage().server, runId, 'TEXT_MESSAGE_CONTENT', 20);
+    const runId = await latestRun(stage.server);
+    await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 20);
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.locator('#status', { hasText: 'aborted' }).waitFor();
-    await untilLogged(stage().server, runId, 'RUN_FINISHED');
-    expect(stage().server.log(runId).at(-1)?.outcome).toEqual({ type: 'cancelled' });
-    await expect.poll(() => page.evaluate(() => sessionStorage.length)).toBe(0);
+    await untilLogged(stage.server, runId, 'RUN_FINISHED');
+    expect(stage.server.log(runId).at(-1)?.outcome).toEqual({ type: 'cancelled' });
+    await expect.poll(() => page.evaluate(() => sessionStorage.length), { timeout: 5000 }).toBe(0);
   });
 });

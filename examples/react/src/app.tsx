@@ -25,6 +25,11 @@ export function App() {
     field.current?.focus();
   }
 
+  function reconnect() {
+    client.reconnect();
+    field.current?.focus();
+  }
+
   function startOver() {
     agent.abort();
     agent.reset();
@@ -52,9 +57,9 @@ export function App() {
       <header className="bar">
         <h1>
           <Logo />
-          runsocket
+          <span>runsocket</span>
         </h1>
-        <ConnectionBadge connection={connection} onRetry={() => client.reconnect()} />
+        <ConnectionBadge connection={connection} onRetry={reconnect} />
         <div className="bar-actions">
           <button
             type="button"

@@ -15,17 +15,23 @@ const labels: Record<ConnectionState['status'], string> = {
 };
 
 export function ConnectionBadge({ connection, onRetry }: ConnectionBadgeProps) {
-  const { status, retryAt } = connection;
-  const isDown = status === 'waiting' || status === 'closed';
+  const { retryAt, error } = connection;
+  // An attempt to come back is no news: only that the connection is gone, and that it is back.
+  const isRetrying = connection.status === 'connecting' && error !== undefined;
+  const status = isRetrying ? 'waiting' : connection.status;
   return (
     <div className="connection" data-status={status}>
-      {/* Only the state is announced: a countdown that is read out every second helps nobody. */}
+      {/* A countdown that is read out every second helps nobody, so it is left out here. */}
       <span className="badge" role="status">
         <span className="dot" aria-hidden="true" />
         {labels[status]}
       </span>
-      {retryAt !== undefined && <Countdown until={retryAt} />}
-      {isDown && (
+      {status === 'waiting' && (
+        <span className="countdown" aria-hidden="true">
+          {retryAt === undefined ? 'trying now…' : <Countdown until={retryAt} />}
+        </span>
+      )}
+      {(status === 'waiting' || status === 'closed') && (
         <button type="button" className="link" onClick={onRetry}>
           {status === 'closed' ? 'Reconnect' : 'Try now'}
         </button>
@@ -43,8 +49,8 @@ function Countdown({ until }: { until: number }) {
   }, []);
   const seconds = Math.max(0, Math.ceil((until - now) / 1000));
   return (
-    <span className="countdown" aria-hidden="true">
-      next try in {seconds} s
-    </span>
+    <>
+      <span className="wide">next try </span>in {seconds} s
+    </>
   );
 }
