@@ -26,3 +26,4 @@ export {
   type OpenItems,
   type TokenUsage,
 } from './thread.ts';
+export { type AgUiIssue, validateAgUiEvents } from './validate-ag-ui-events.ts';
