@@ -9,16 +9,22 @@ export function parseJson(data: string | ArrayBuffer): unknown {
   );
 }
 
+/** How long a frame is; `undefined` for what is none. */
+export function getSize(data: WebSocketData | undefined): number {
+  return ((data as string | undefined)?.length ??
+    (data as ArrayBuffer | undefined)?.byteLength) as number;
+}
+
 /** Turns a message into a frame; throws what `serialize` throws, and `invalid-argument` where it makes nothing. */
 export function encode(
   message: unknown,
   serialize: (message: never) => WebSocketData | undefined,
 ): WebSocketData {
   const data = serialize(message as never);
-  if (data === undefined) {
+  if (getSize(data) === undefined) {
     throw new RunSocketError('invalid-argument', 'This is no message.');
   }
-  return data;
+  return data as WebSocketData;
 }
 
 /** What `schema` makes of a message; throws where it does not fit. */

@@ -1,4 +1,4 @@
-import type { Environment } from '../internal/environment.ts';
+import type { BaseEnvironment, Environment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { getRetryDelay, isAuthCode, isFinalCode } from './backoff.ts';
 import {
@@ -12,7 +12,6 @@ import { createLiveness } from './heartbeat.ts';
 import { listenToPage } from './page-events.ts';
 import type {
   CloseInfo,
-  ConnectContext,
   ConnectionState,
   ConnectReason,
   UrlProvider,
@@ -24,7 +23,7 @@ import type { Wire } from './wire.ts';
 
 /** What a client can be given in place of the real thing. */
 export interface ClientInternals {
-  readonly environment: Environment;
+  readonly environment: BaseEnvironment | Environment;
   /** @default partysocket on the `WebSocket` option or the global one */
   readonly dialer?: CreateDialer;
 }
@@ -33,10 +32,12 @@ export interface ClientInternals {
 export interface ConnectionHandlers {
   /** Whether anybody needs the connection. */
   isWanted(): boolean;
-  opened(reason: ConnectReason): void;
   received(data: string | ArrayBuffer): void;
-  /** The state is another than before; `close`: because an attempt or (`wasOpen`) the socket ended. */
-  changed(close?: CloseInfo, wasOpen?: boolean): void;
+  /**
+   * The state is another than before. `close`: what was open, or an attempt, ended like that.
+   * `reason`: of the last attempt.
+   */
+  changed(wasOpen: boolean, reason: ConnectReason, close?: CloseInfo): void;
   ping(message: () => unknown): void;
   page(type: 'hide' | 'show'): void;
 }
@@ -44,7 +45,7 @@ export interface ConnectionHandlers {
 /** One socket that is kept open: attempts, waits, liveness, the page's life. Knows nothing of messages. */
 export interface Connection extends Pick<Wire, 'setPing' | 'setIdleTimeout' | 'setRetryHint'> {
   getSnapshot(): ConnectionState;
-  /** Dials now, whatever goes on; an open socket is given up because of `error`. */
+  /** Dials now, whatever goes on; an open socket is given up because of `error`. `first`: where nothing goes on. */
   connect(reason: ConnectReason, error?: RunSocketError): void;
   /** Ends it, until the next `connect()`: for good with an `error`, else because nobody needs it. */
   finish(error?: RunSocketError, code?: number, reason?: string): void;
@@ -52,17 +53,16 @@ export interface Connection extends Pick<Wire, 'setPing' | 'setIdleTimeout' | 's
 }
 
 const noop = () => {};
+const givenUp: DialEnd = { code: 1000, reason: '', wasClean: false };
 
 function describe(
   cause: { readonly message?: string; readonly code?: unknown; readonly reason?: string },
   wasOpen: boolean,
 ): RunSocketError {
   const { message, code = cause, reason = '' } = cause;
-  return new RunSocketError(
-    'closed',
-    `${wasOpen ? 'Connection closed' : 'Could not connect'}: ${message || `${code} ${reason}`.trim()}`,
-    cause,
-  );
+  const detail = message || `${code} ${reason}`.trim();
+  const text = wasOpen ? 'Connection closed' : 'Could not connect';
+  return new RunSocketError('closed', `${text}: ${detail}`, cause);
 }
 
 /** Make a connection; it does nothing before `connect()`. */
@@ -74,20 +74,14 @@ export function createConnection<In, Out>(
 ): Connection {
   const { environment, dialer: createDialer } = internals;
   const { now, page, setTimer } = environment;
-  const {
-    backoff = {},
-    connectTimeout = 8_000,
-    heartbeat = {},
-    maxRetries = Infinity,
-    protocols,
-  } = options;
+  const { connectTimeout = 8_000, heartbeat = {}, maxRetries = Infinity, protocols } = options;
   const { interval, timeout = 5_000, message: ownPing } = heartbeat || {};
   const liveness = createLiveness();
+  let { backoff = {} } = options;
   let state: ConnectionState = { status: 'idle', attempt: 0 };
   let attempt = 0;
   let needsAuth = false;
   let isSuspended = false;
-  let policy = backoff;
   let extraDelay = 0;
   let dialer: Dialer | undefined;
   let reason: ConnectReason;
@@ -96,7 +90,10 @@ export function createConnection<In, Out>(
   // The timer of the present status: connect timeout, next attempt, or stable life.
   let stopTimer = noop;
   let stopLook = noop;
+  // Set while the connection is neither idle nor closed.
   let stopPage: (() => void) | undefined;
+
+  const isOpen = () => state.status === 'open';
 
   // Leaves the present status. `go` follows, and nothing of the caller's runs in between.
   const leave = () => {
@@ -104,58 +101,58 @@ export function createConnection<In, Out>(
     stopLook();
   };
 
+  // `why` and `how` the socket or the attempt ended.
   const go = (
     status: ConnectionState['status'],
-    error?: RunSocketError,
-    close?: CloseInfo,
+    why?: RunSocketError,
+    how: DialEnd = givenUp,
     retryAt?: number,
+    next?: AbortController,
   ) => {
-    const wasOpen = state.status === 'open';
+    const wasOpen = isOpen();
     const given = controller;
-    controller = status === 'connecting' ? new AbortController() : undefined;
-    state = { status, attempt, ...(error && { error }), ...(retryAt && { retryAt }) };
-    handlers.changed(close, wasOpen);
+    const { error = why } = state;
+    controller = next;
+    state = {
+      status,
+      attempt,
+      ...(error && !/idle|open/.test(status) && { error }),
+      ...(retryAt && { retryAt }),
+    };
+    handlers.changed(wasOpen, reason, why && { ...how, error: why });
     given?.abort();
   };
 
-  // How an open socket ended that was given up here.
-  const giveUp = (error: RunSocketError, code = 1000, text = ''): CloseInfo | undefined =>
-    state.status === 'open' ? { code, reason: text, wasClean: false, error } : undefined;
-
-  const end = (error?: RunSocketError, close?: CloseInfo) => {
+  const end = (status: 'idle' | 'closed', why: RunSocketError, how: DialEnd = givenUp) => {
     leave();
     stopPage?.();
     stopPage = undefined;
-    dialer?.stop(close?.code, close?.reason);
-    if (!error) attempt = 0;
-    go(error ? 'closed' : 'idle', error, close);
+    dialer?.stop(how.code, how.reason);
+    go(status, why, how);
   };
 
-  const ask = async ({ signal }: AbortController) => {
-    const context: ConnectContext = { attempt, reason, signal };
+  const ask = async (signal: AbortSignal) => {
     const call = async (provider: unknown) =>
-      typeof provider === 'function' ? provider(context) : provider;
-    const isCurrent = () => controller?.signal === signal;
+      typeof provider === 'function' ? provider({ attempt, reason, signal }) : provider;
     try {
       const [address, names] = await Promise.all([call(url), call(protocols)]);
-      if (isCurrent()) dialer?.dial(`${address}`, names);
+      if (!signal.aborted) dialer?.dial(`${address}`, names);
     } catch (error) {
-      if (isCurrent()) ended(broken, error);
+      if (!signal.aborted) ended(broken, error);
     }
   };
 
   const connect = (why: ConnectReason, error?: RunSocketError) => {
-    const { status } = state;
-    const close = error && giveUp(error);
-    const first = (status === 'closed' ? undefined : state.error) ?? (close && error);
-    const WebSocket = options.WebSocket ?? page.WebSocket;
+    const { WebSocket = page.WebSocket } = options;
+    if (why === 'first' && stopPage) return;
     leave();
     // While waiting, the dialer is ready for the next attempt.
-    if (status !== 'waiting') dialer?.stop();
+    if (state.status !== 'waiting') dialer?.stop();
     if (!WebSocket && !createDialer) {
-      return end(new RunSocketError('unsupported', 'There is no WebSocket: pass one.'));
+      return end('closed', new RunSocketError('unsupported', 'No WebSocket: pass one.'));
     }
     if (!stopPage) {
+      state = { status: 'idle', attempt: 0 };
       attempt = 0;
       needsAuth = false;
       stopPage = listenToPage(page, pageListeners);
@@ -171,46 +168,48 @@ export function createConnection<In, Out>(
     reason = needsAuth ? 'auth' : why;
     stopTimer = setTimer(() => {
       dialer?.stop();
-      const text = `No connection within ${connectTimeout} ms.`;
-      ended(broken, undefined, new RunSocketError('timeout', text));
+      ended(broken, 0, new RunSocketError('timeout', `Not open within ${connectTimeout} ms.`));
     }, connectTimeout);
-    go('connecting', first, close);
-    if (controller) void ask(controller);
+    const next = new AbortController();
+    go('connecting', isOpen() ? error : undefined, givenUp, 0, next);
+    if (!next.signal.aborted) void ask(next.signal);
   };
 
-  const wait = (error: RunSocketError, close?: CloseInfo) => {
-    let delay = getRetryDelay(attempt, policy, environment.random()) + extraDelay;
+  const wait = (why: RunSocketError, how?: DialEnd) => {
+    let delay = getRetryDelay(attempt, backoff, environment.random()) + extraDelay;
     extraDelay = 0;
     // The browser may be wrong about it.
     if (page.navigator?.onLine === false) delay = Math.max(delay, 30_000);
-    stopTimer = setTimer(() => connect('retry'), delay);
-    go('waiting', error, close, now() + delay);
+    if (!isSuspended) stopTimer = setTimer(() => connect('retry'), delay);
+    go('waiting', why, how, isSuspended ? 0 : now() + delay);
   };
 
-  function ended(how: DialEnd, cause?: unknown, known?: RunSocketError): void {
-    const close = { ...how, error: known ?? describe(cause ?? how, state.status === 'open') };
-    const error = state.error ?? close.error;
+  function ended(
+    how: DialEnd,
+    cause?: unknown,
+    error: RunSocketError = describe(cause ?? how, isOpen()),
+  ): void {
     const isAuth = isAuthCode(how.code);
     let isRetried = !(isAuth ? needsAuth : isFinalCode(how.code));
     leave();
     attempt++;
     needsAuth ||= isAuth;
     try {
-      isRetried = options.shouldReconnect?.(close) ?? isRetried;
+      isRetried = options.shouldReconnect?.({ ...how, error }) ?? isRetried;
     } catch (thrown) {
       environment.report(thrown);
     }
-    if (!handlers.isWanted()) end(undefined, close);
-    else if (isRetried && attempt <= maxRetries) wait(error, close);
-    else end(error, close);
+    if (!handlers.isWanted()) end('idle', error, how);
+    else if (isRetried && attempt <= maxRetries) wait(error, how);
+    else end('closed', error, how);
   }
 
   const look = (woken = false) => {
     stopLook();
-    if (state.status !== 'open') return;
+    if (!isOpen()) return;
     const isHidden = page.document?.visibilityState === 'hidden';
     const { act, next } = liveness.look(now(), woken, isHidden);
-    if (next) stopLook = setTimer(() => look(), next);
+    if (next) stopLook = setTimer(look, next);
     if (act === 'ping') handlers.ping(pingMessage);
     else if (act) connect('idle', new RunSocketError('timeout', 'Nothing came in time.'));
   };
@@ -224,68 +223,65 @@ export function createConnection<In, Out>(
   function onOpen(): void {
     leave();
     controller = undefined;
-    state = { status: 'open', attempt };
     liveness.open(now());
-    if (ownPing !== undefined) {
-      watch(15_000, () => (typeof ownPing === 'function' ? ownPing() : ownPing));
-    } else look();
     stopTimer = setTimer(() => {
-      attempt = 0;
       needsAuth = false;
-      if (state.attempt) {
-        state = { status: 'open', attempt };
-        handlers.changed();
+      if (attempt) {
+        attempt = 0;
+        go('open');
       }
     }, backoff.resetAfter ?? 5_000);
-    handlers.opened(reason);
+    go('open');
+    if (ownPing === undefined) look();
+    else watch(15_000, () => (typeof ownPing === 'function' ? ownPing() : ownPing));
   }
 
-  // Gives up whatever there is; no other attempt follows by itself.
-  const suspend = (text: string, next: (error: RunSocketError, close?: CloseInfo) => void) => {
-    const error = new RunSocketError('closed', text);
-    const close = giveUp(error);
+  // Gives up whatever there is.
+  const suspend = (text: string) => {
     leave();
     dialer?.stop();
-    next(state.error ?? error, close);
+    wait(new RunSocketError('closed', text));
   };
 
   const wake = () => {
     if (isSuspended) return;
-    if (state.status === 'open') look(true);
+    if (isOpen()) look(true);
     else connect('wake');
   };
 
   const pageListeners = {
     online: wake,
     offline() {
-      if (!isSuspended) suspend('Offline.', wait);
+      if (!isSuspended) suspend('Offline.');
     },
     visibilitychange() {
       if (page.document?.visibilityState === 'visible' && state.status !== 'connecting') wake();
     },
     pagehide() {
       handlers.page('hide');
-      if (!stopPage) return;
       isSuspended = true;
-      suspend('The page was left.', (error, close) => go('waiting', error, close));
+      suspend('Page left.');
     },
     pageshow() {
       if (!isSuspended) return;
       isSuspended = false;
       handlers.page('show');
-      if (stopPage) connect('wake');
+      connect('wake');
     },
   };
 
   return {
     getSnapshot: () => state,
     connect,
-    finish: (error, code, text) =>
-      end(
-        error && (state.error ?? error),
-        giveUp(error ?? new RunSocketError('closed', 'Not needed.'), code, text),
-      ),
-    transfer: (data) => state.status === 'open' && !!dialer?.send(data),
+    finish(error, code = 1000, text = '') {
+      if (state.status === 'closed' || !(error || stopPage)) return;
+      end(error ? 'closed' : 'idle', error ?? new RunSocketError('closed', 'Not needed.'), {
+        code,
+        reason: text,
+        wasClean: false,
+      });
+    },
+    transfer: (data) => isOpen() && !!dialer?.send(data),
     setPing(ms, message) {
       if (heartbeat && ownPing === undefined) watch(ms, message);
     },
@@ -293,8 +289,8 @@ export function createConnection<In, Out>(
       liveness.setIdle(ms, now());
       look();
     },
-    setRetryHint({ spread, after = extraDelay }) {
-      if (spread !== undefined) policy = { ...backoff, first: spread };
+    setRetryHint({ spread = backoff.first, after = extraDelay }) {
+      backoff = { ...backoff, ...(spread !== undefined && { first: spread }) };
       extraDelay = after;
     },
   };

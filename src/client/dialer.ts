@@ -1,4 +1,4 @@
-import PartySocket, { CloseEvent as MadeUpCloseEvent } from 'partysocket/ws';
+import PartySocket from 'partysocket/ws';
 import type { WebSocketConstructor, WebSocketData, WebSocketLike } from './types.ts';
 
 /** How an attempt or an open connection ended by itself. */
@@ -44,12 +44,12 @@ const Engine: typeof PartySocket =
  *
  * partysocket asks its url provider for every attempt; ours waits there until `dial()`. What was
  * stopped is never used again: the next `dial()` gets a fresh partysocket, because one that is
- * closing, or waiting for its provider, cannot be told to reconnect.
+ * closing, or waiting for its provider, cannot be told to reconnect. Events are taken from the socket
+ * itself: partysocket makes up a clean close after an `error`, and clones whatever it hands on.
  */
 export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
   let engine: PartySocket | undefined;
   let attached: (WebSocketLike & { terminate?: () => void }) | undefined;
-  let cause: unknown;
   let target: Promise<readonly [string, Protocols]>;
   let aim: (target: [string, Protocols]) => void;
 
@@ -61,37 +61,38 @@ export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
   };
   reset();
 
-  const end = (how: DialEnd, why: unknown) => {
+  const end = (how: DialEnd, cause?: unknown) => {
     reset();
-    handlers.onEnd(how, why);
+    handlers.onEnd(how, cause);
   };
 
   function Socket(url: string, protocols?: string | string[]): WebSocketLike {
-    cause = undefined;
     try {
       const socket = protocols ? new WebSocket(url, protocols) : new WebSocket(url);
-      const listen = socket.addEventListener;
-      socket.addEventListener('message', (event: { data: string | ArrayBuffer }) => {
-        if (socket === attached) handlers.onMessage(event.data);
-      });
-      socket.addEventListener('error', (event: { error?: unknown; message?: unknown }) => {
-        if (socket === attached) cause ??= event.error ?? event.message;
-      });
-      // partysocket would clone every message, listener or not.
+      const add = socket.addEventListener.bind(socket);
+      const on = <Event>(type: string, task: (event: Event) => void) =>
+        add(type, (event: Event) => {
+          if (socket === attached) task(event);
+        });
+      on('open', handlers.onOpen);
+      on('message', ({ data }: { data: string | ArrayBuffer }) => handlers.onMessage(data));
+      on('error', (event: { error?: unknown; message?: unknown }) =>
+        end(broken, event.error ?? event.message),
+      );
+      on('close', ({ code, reason, wasClean }: DialEnd) => end({ code, reason, wasClean }));
       socket.addEventListener = (type, listener) => {
-        if (type !== 'message') listen.call(socket, type, listener);
+        if (type !== 'message') add(type, listener);
       };
       attached = socket;
       return socket;
     } catch (error) {
-      // partysocket has no event for this one.
       end(broken, error);
       throw error;
     }
   }
 
   const start = () => {
-    engine = new Engine(
+    const own = new Engine(
       () => target.then(([url]) => url),
       // Asked together with the url, so it has to wait as long.
       () => target.then(([, protocols]) => protocols),
@@ -101,21 +102,17 @@ export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
         minReconnectionDelay: 0,
         reconnectionDelayGrowFactor: 1,
         connectionTimeout: 2 ** 31 - 1,
+        // Its timer would outlive a socket that is stopped while it opens.
+        minUptime: 0,
       },
     );
-    engine.binaryType = 'arraybuffer';
-    engine.onopen = handlers.onOpen;
-    engine.onclose = (event) => {
-      if (!attached) return;
-      const { code, reason, wasClean } = event;
-      // After an `error` partysocket makes up a clean close and drops the real one.
-      end(event instanceof MadeUpCloseEvent ? broken : { code, reason, wasClean }, cause);
-    };
+    own.binaryType = 'arraybuffer';
+    return own;
   };
 
   return {
     dial(url, protocols) {
-      if (!engine) start();
+      engine ??= start();
       aim([url, protocols ?? null]);
     },
     stop(code, reason) {
@@ -123,9 +120,7 @@ export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
       const socket = attached;
       engine = undefined;
       reset();
-      if (!stopped) return;
-      stopped.onopen = stopped.onclose = null;
-      stopped.close(code, reason);
+      stopped?.close(code, reason);
       // Only `ws` has it: there a dead peer would keep the process alive for 30 s.
       if (!code) socket?.terminate?.();
     },

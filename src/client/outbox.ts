@@ -1,31 +1,26 @@
 import { RunSocketError } from '../internal/errors.ts';
 import type { WebSocketData } from './types.ts';
 
-/** Messages that wait for an open connection, oldest first. */
-export interface Outbox {
-  isEmpty(): boolean;
-  /** Keeps a message; throws `queue-full` beyond the limit. */
-  push(data: WebSocketData, message: unknown): void;
-  /** Hands messages over until `transmit` takes no more; what it did not take stays. */
-  flush(transmit: (data: WebSocketData, message: unknown) => boolean): void;
+/** Messages that wait for an open connection, oldest first: each as its frame, and as it was before. */
+export type Outbox = Set<readonly [WebSocketData, unknown]>;
+
+/** Keeps a message; throws `queue-full` beyond the limit. */
+export function enqueue(
+  outbox: Outbox,
+  limit: number,
+  ...entry: readonly [WebSocketData, unknown]
+): void {
+  if (outbox.size >= limit) throw new RunSocketError('queue-full', 'Too many messages wait.');
+  outbox.add(entry);
 }
 
-/** Make an outbox of `limit` messages. */
-export function createOutbox(limit: number): Outbox {
-  const entries = new Set<readonly [WebSocketData, unknown]>();
-  return {
-    isEmpty: () => !entries.size,
-    push(data, message) {
-      if (entries.size >= limit) {
-        throw new RunSocketError('queue-full', `${limit} messages are waiting.`);
-      }
-      entries.add([data, message]);
-    },
-    flush(transmit) {
-      for (const entry of entries) {
-        if (!transmit(...entry)) return;
-        entries.delete(entry);
-      }
-    },
-  };
+/** Hands messages over until `transmit` takes no more; what it did not take stays. */
+export function flush(
+  outbox: Outbox,
+  transmit: (data: WebSocketData, message: unknown) => boolean,
+): void {
+  for (const entry of outbox) {
+    if (!transmit(...entry)) return;
+    outbox.delete(entry);
+  }
 }

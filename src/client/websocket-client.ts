@@ -1,9 +1,9 @@
-import { defaultEnvironment } from '../internal/environment.ts';
+import { baseEnvironment, type Environment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createListeners, type Listeners } from '../internal/observable.ts';
-import { encode, parseJson, validate } from './codec.ts';
+import { encode, getSize, parseJson, validate } from './codec.ts';
 import { type ClientInternals, createConnection } from './connection.ts';
-import { createOutbox } from './outbox.ts';
+import { enqueue, flush, type Outbox } from './outbox.ts';
 import type {
   InspectRecord,
   UrlProvider,
@@ -11,7 +11,7 @@ import type {
   WebSocketClientEvents,
   WebSocketClientOptions,
 } from './types.ts';
-import { attachWire, type Wire } from './wire.ts';
+import { type Wire, wireKey } from './wire.ts';
 
 /**
  * Make a client: one logical connection that reconnects by itself.
@@ -30,7 +30,7 @@ export function createWebSocketClient<In = unknown, Out = unknown>(
   url: UrlProvider,
   options: WebSocketClientOptions<In, Out> = {},
 ): WebSocketClient<In, Out> {
-  return createClient(url, options, { environment: defaultEnvironment });
+  return createClient(url, options, { environment: baseEnvironment });
 }
 
 /** As {@link createWebSocketClient}, with time, chance and the socket in the caller's hand. */
@@ -51,7 +51,7 @@ export function createClient<In = unknown, Out = unknown>(
     token,
   } = options;
   const { report } = environment;
-  const outbox = createOutbox(queueLimit);
+  const outbox: Outbox = new Set();
   const subscribers = createListeners<void>(report);
   const listeners: {
     [T in keyof WebSocketClientEvents<In>]: Listeners<WebSocketClientEvents<In>[T]>;
@@ -121,16 +121,15 @@ export function createClient<In = unknown, Out = unknown>(
 
   const blame = (cause: RunSocketError) => {
     if (!largest) return;
-    const { size, owner } = largest;
-    const text = `The server refused a message of length ${size}.`;
-    const error = new RunSocketError('too-large', text, cause);
+    const { owner } = largest;
+    const error = new RunSocketError('too-large', 'The server refused a message.', cause);
     if (owner === undefined) listeners.error.emit(error);
     else guard(() => wire.peer?.tooLarge(owner, error));
   };
 
   const transmit: Wire['transmit'] = (data, message, owner) => {
     if (!connection.transfer(data)) return false;
-    const size = (data as string).length ?? (data as ArrayBuffer).byteLength;
+    const size = getSize(data);
     if (!largest || size > largest.size) largest = { size, owner };
     record({ type: 'frame', direction: 'out', data: message });
     return true;
@@ -138,20 +137,6 @@ export function createClient<In = unknown, Out = unknown>(
 
   const connection = createConnection(url, options, internals, {
     isWanted,
-    opened(reason) {
-      const state = getSnapshot();
-      // Each step may end what the next would go on with.
-      const step = (task: () => void) => {
-        if (state === getSnapshot()) guard(task);
-      };
-      largest = undefined;
-      settleReady?.();
-      record({ type: 'state', state });
-      step(() => wire.peer?.open(reason));
-      step(() => outbox.flush(transmit));
-      step(subscribers.emit);
-      step(() => listeners.open.emit(state));
-    },
     received(data) {
       let message: unknown;
       let batch: readonly unknown[] | undefined;
@@ -172,19 +157,29 @@ export function createClient<In = unknown, Out = unknown>(
           if (getSnapshot().status === 'open') deliver(part, true);
         }
     },
-    changed(close, wasOpen) {
+    changed(wasOpen, reason, close) {
       const state = getSnapshot();
       const { status, retryAt, attempt } = state;
       const final = status === 'closed';
-      const error = final ? state.error : close?.error;
-      if (status !== 'open') renewReady();
-      if (final) settleReady?.(error);
+      const isOpening = status === 'open' && !wasOpen;
       record({ type: 'state', state });
       if (retryAt) record({ type: 'retry', attempt, delay: retryAt - environment.now() });
-      if (close?.code === 1009) blame(close.error);
-      if (error && (final || wasOpen)) guard(() => wire.peer?.close({ error, final }));
+      if (isOpening) {
+        largest = undefined;
+        settleReady?.();
+        guard(() => wire.peer?.open(reason));
+        flush(outbox, transmit);
+      } else if (status !== 'open') {
+        const { error = close?.error } = final ? state : {};
+        renewReady();
+        if (final) settleReady?.(error);
+        if (close?.code === 1009) blame(close.error);
+        if (error && (final || wasOpen)) guard(() => wire.peer?.close({ error, final }));
+      }
       subscribers.emit();
-      if (close) listeners.close.emit(close);
+      if (isOpening && state === getSnapshot()) listeners.open.emit(state);
+      // What was only tried, and given up, has not ended by itself.
+      if (close && (wasOpen || close.code === 1006)) listeners.close.emit(close);
     },
     ping: (message) =>
       guard(() => {
@@ -198,7 +193,7 @@ export function createClient<In = unknown, Out = unknown>(
   // Dials where nothing goes on.
   const ensure = () => {
     stopLinger();
-    if (/idle|closed/.test(getSnapshot().status)) connect('first');
+    connect('first');
   };
 
   const hold: Wire['hold'] = () => {
@@ -211,7 +206,7 @@ export function createClient<In = unknown, Out = unknown>(
       holders--;
       stopLinger();
       const rest = () => {
-        if (!isWanted() && !/idle|closed/.test(getSnapshot().status)) finish();
+        if (!isWanted()) finish();
       };
       if (now) rest();
       else if (!isWanted()) stopLinger = environment.setTimer(rest, linger);
@@ -220,7 +215,8 @@ export function createClient<In = unknown, Out = unknown>(
 
   const wire: Wire = {
     ...connection,
-    environment,
+    // Completed by `getWire`.
+    environment: environment as Environment,
     token,
     peer: undefined,
     encode: (message) => encode(message, serialize),
@@ -230,44 +226,37 @@ export function createClient<In = unknown, Out = unknown>(
     report: listeners.error.emit,
   };
 
-  const client: WebSocketClient<In, Out> = {
+  const client: WebSocketClient<In, Out> & { readonly [wireKey]: Wire } = {
+    [wireKey]: wire,
     getSnapshot,
     subscribe: subscribers.add,
     on: (type, listener) => listeners[type].add(listener),
     send(message) {
       const data = encode(message, serialize);
-      if (!isWanted() && getSnapshot().status !== 'closed') {
+      const { status, error } = getSnapshot();
+      if (status === 'closed') throw new RunSocketError('closed', 'The client is closed.', error);
+      if (!isWanted()) {
         isKept = true;
         ensure();
       }
-      const { status, error } = getSnapshot();
-      if (status === 'closed') throw new RunSocketError('closed', 'The client is closed.', error);
       // What waits goes first.
-      if (outbox.isEmpty() && transmit(data, message)) return true;
-      outbox.push(data, message);
+      if (!outbox.size && transmit(data, message)) return true;
+      enqueue(outbox, queueLimit, data, message);
       return false;
     },
-    hold() {
-      const release = hold();
-      return () => release();
-    },
+    hold,
     reconnect() {
       isKept ||= !holders;
       stopLinger();
-      connect('manual', new RunSocketError('closed', 'reconnect() was called.'));
+      connect('manual', new RunSocketError('closed', 'reconnect()'));
     },
     close(code = 1000, reason = '') {
-      if (
-        (code !== 1000 && !/^[34]\d{3}$/.test(`${code}`)) ||
-        new TextEncoder().encode(reason).length > 123
-      ) {
+      if (!/^(1000|[34]\d{3})$/.test(`${code}`) || new TextEncoder().encode(reason).length > 123) {
         throw new RunSocketError('invalid-argument', 'Bad close code or reason.');
       }
       isKept = false;
       stopLinger();
-      if (getSnapshot().status !== 'closed') {
-        finish(new RunSocketError('closed', 'close() was called.'), code, reason);
-      }
+      finish(new RunSocketError('closed', 'close()'), code, reason);
     },
     get ready() {
       return ready;
@@ -277,5 +266,5 @@ export function createClient<In = unknown, Out = unknown>(
   for (const type of Object.keys(on) as 'message'[]) {
     if (on[type]) listeners[type].add(on[type]);
   }
-  return attachWire(client, wire);
+  return client;
 }

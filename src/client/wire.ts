@@ -1,4 +1,4 @@
-import type { Environment } from '../internal/environment.ts';
+import { defaultEnvironment, type Environment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import type {
   ConnectReason,
@@ -8,8 +8,9 @@ import type {
   WebSocketData,
 } from './types.ts';
 
+/** Where a client keeps its wire. */
 // A registered symbol, so that a client and runs from two copies of this package still fit.
-const wireKey: unique symbol = Symbol.for('runsocket.wire') as never;
+export const wireKey: unique symbol = Symbol.for('runsocket.wire') as never;
 
 type InspectEntry = InspectRecord extends infer R
   ? R extends { readonly at: number }
@@ -19,7 +20,7 @@ type InspectEntry = InspectRecord extends infer R
 
 /** What the runs of a client need of it beyond its public interface. */
 export interface Wire {
-  readonly environment: Environment;
+  environment: Environment;
   readonly token: WebSocketClientOptions['token'];
   /** The one layer above: set once, by the first runs made on the client. */
   peer: WirePeer | undefined;
@@ -65,16 +66,13 @@ export interface WirePeer {
   page(type: 'hide' | 'show'): void;
 }
 
-/** Puts the wire on a client. */
-export function attachWire<Client extends object>(client: Client, wire: Wire): Client {
-  return Object.defineProperty(client, wireKey, { value: wire });
-}
-
 /** The wire of a client; throws `unsupported` for an object that is not of `createWebSocketClient`. */
 export function getWire(client: WebSocketClient<never, never>): Wire {
   const wire = (client as { readonly [wireKey]?: Wire } | undefined)?.[wireKey];
   if (!wire) {
     throw new RunSocketError('unsupported', 'Pass a client made by createWebSocketClient().');
   }
+  // A client alone needs less of it.
+  wire.environment = { ...defaultEnvironment, ...wire.environment };
   return wire;
 }

@@ -22,25 +22,28 @@ export interface LockManagerLike {
 }
 
 /** Time, chance and globals, behind one replaceable object. */
-export interface Environment {
+export interface BaseEnvironment {
   /** The wall clock, in ms. It may jump: after sleep forwards, by a user's hand either way. */
   now(): number;
   /** Runs `task` once after `ms`, at most 24.8 days; returns what calls it off. */
   setTimer(task: () => void, ms: number): () => void;
-  /** Runs `task` before the next paint, or within 16 ms where nothing paints; returns what calls it off. */
-  setFrame(task: () => void): () => void;
   /** Uniform in 0 … 1, 1 excluded. */
   random(): number;
-  /** A random id of at least 122 bits. */
-  randomId(): string;
   /** Says that a caller's own function threw, without stopping anybody else. */
   report(error: unknown): void;
   /** The page; an empty object on a server. */
   readonly page: PageGlobals;
 }
 
+/** An environment with what only runs and agents need. */
+export interface Environment extends BaseEnvironment {
+  /** Runs `task` before the next paint, or within 16 ms where nothing paints; returns what calls it off. */
+  setFrame(task: () => void): () => void;
+  /** A random id of at least 122 bits. */
+  randomId(): string;
+}
+
 const root = globalThis as unknown as PageGlobals & {
-  readonly reportError?: (error: unknown) => void;
   readonly requestAnimationFrame?: (task: () => void) => number;
   readonly cancelAnimationFrame?: (id: number) => void;
   readonly crypto?: {
@@ -49,51 +52,59 @@ const root = globalThis as unknown as PageGlobals & {
   };
 };
 
-// A longer time would fire at once.
-const longestTimer = 2 ** 31 - 1;
+const now = () => Date.now();
+const random = () => Math.random();
 
 function setTimer(task: () => void, ms: number): () => void {
-  const id = setTimeout(task, Math.min(ms, longestTimer));
+  // A time that does not fit in 31 bits would be none at all.
+  const id = setTimeout(task, Math.min(ms, 2 ** 31 - 1));
   return () => clearTimeout(id);
 }
 
+function setFrame(task: () => void): () => void {
+  const { requestAnimationFrame, cancelAnimationFrame, document } = root;
+  const run = () => {
+    stop();
+    task();
+  };
+  const frame = document?.visibilityState === 'visible' && requestAnimationFrame?.(run);
+  // A tab that is hidden while it waits paints no more: the timer then takes over.
+  const stopTimer = setTimer(run, frame ? 100 : 16);
+  const stop = () => {
+    if (frame) cancelAnimationFrame?.(frame);
+    stopTimer();
+  };
+  return stop;
+}
+
+function randomId(): string {
+  const { crypto } = root;
+  // `randomUUID` is missing outside secure contexts, and some engines have no `crypto` at all.
+  return (
+    crypto?.randomUUID?.() ??
+    Array.from(
+      crypto?.getRandomValues?.(new Uint8Array(16)) ?? Array(16),
+      (byte = Math.random() * 256) => ((byte | 0) + 256).toString(16).slice(1),
+    ).join('')
+  );
+}
+
+function report(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
+
 /** The environment of a page, a worker or Node, as it is. */
+export const baseEnvironment: BaseEnvironment = { now, setTimer, random, report, page: root };
+
+/** {@link baseEnvironment}, complete. Apart from it, so that a bundle with a client alone is smaller. */
 export const defaultEnvironment: Environment = {
-  now: () => Date.now(),
+  now,
   setTimer,
-  setFrame(task) {
-    const { requestAnimationFrame, cancelAnimationFrame, document } = root;
-    const run = () => {
-      stop();
-      task();
-    };
-    const frame = document?.visibilityState === 'visible' && requestAnimationFrame?.(run);
-    // A tab that is hidden while it waits paints no more: the timer then takes over.
-    const stopTimer = setTimer(run, frame ? 100 : 16);
-    const stop = () => {
-      if (frame) cancelAnimationFrame?.(frame);
-      stopTimer();
-    };
-    return stop;
-  },
-  random: () => Math.random(),
-  randomId() {
-    const { crypto } = root;
-    // `randomUUID` is missing outside secure contexts, and some engines have no `crypto` at all.
-    return (
-      crypto?.randomUUID?.() ??
-      Array.from(
-        crypto?.getRandomValues?.(new Uint8Array(16)) ?? Array(16),
-        (byte = Math.random() * 256) => ((byte | 0) + 256).toString(16).slice(1),
-      ).join('')
-    );
-  },
-  report(error) {
-    if (root.reportError) root.reportError(error);
-    else
-      setTimer(() => {
-        throw error;
-      }, 0);
-  },
+  setFrame,
+  random,
+  randomId,
+  report,
   page: root,
 };

@@ -191,7 +191,7 @@ describe('an attempt', () => {
     expect(closes[0]).toMatchObject({ code: 1006, error: { code: 'timeout' } });
     expect(client.getSnapshot().error).toMatchObject({
       code: 'timeout',
-      message: 'No connection within 100 ms.',
+      message: 'Not open within 100 ms.',
     });
     await until(() => sockets.filter((socket) => !socket.destroyed).length <= 1);
   });

@@ -67,7 +67,7 @@ describe('hold', () => {
     await open();
     release();
     dialer.end(1001);
-    expect(client.getSnapshot()).toEqual({ status: 'idle', attempt: 0 });
+    expect(client.getSnapshot()).toEqual({ status: 'idle', attempt: 1 });
     await clock.advance(60_000);
     expect([dialer.dials.length, clock.timers]).toEqual([1, 0]);
   });
@@ -254,7 +254,7 @@ describe('retries', () => {
       'peer open first',
       'open',
       'peer close false',
-      'close 1000 reconnect() was called.',
+      'close 1000 reconnect()',
       'peer open manual',
       'open',
     ]);
@@ -403,7 +403,7 @@ describe('url providers', () => {
     expect([status, error?.code, error?.message]).toEqual([
       'waiting',
       'timeout',
-      'No connection within 3000 ms.',
+      'Not open within 3000 ms.',
     ]);
     expect(pending[0]?.signal.aborted).toBe(true);
     pending[0]?.resolve('ws://late');
