@@ -56,6 +56,7 @@ export function createFakeNetwork(
     const sent: Message[] = [];
     let state: FakeSocket['state'] = 'dialling';
     let stopped = false;
+    let broken = false;
     const finish = () => {
       if (state === 'open') later(() => peer.close?.(socket));
       state = 'ended';
@@ -83,6 +84,7 @@ export function createFakeNetwork(
       },
       end(code = 1006, reason = '') {
         if (state === 'ended') return;
+        broken = code === 1006;
         finish();
         if (killed) return;
         handlers.onEnd({ code, reason, wasClean: code !== 1006 });
@@ -94,7 +96,8 @@ export function createFakeNetwork(
         if (state !== 'open') return false;
         const message = JSON.parse(String(data)) as Message;
         sent.push(message);
-        later(() => peer.message?.(socket, message));
+        // What is on its way when the line breaks is lost.
+        later(() => !broken && peer.message?.(socket, message));
         return true;
       },
       stop() {

@@ -256,13 +256,19 @@ export function createV1Server(options: V1Options = {}): V1Server {
   return server;
 }
 
-/** A v1 server on a network in memory. */
-export function toFakePeer(server: V1Server): FakePeer {
+/** A server on a network in memory; what it sends arrives `later`. */
+export function toFakePeer(
+  server: Pick<V1Server, 'connect'>,
+  later: (task: () => void) => void = (task) => task(),
+): FakePeer {
   const ends = new Map<FakeSocket, ReturnType<V1Server['connect']>>();
   return {
     open(socket) {
       const end = server.connect({
-        send: (message) => socket.frame(JSON.stringify(message)),
+        send(message) {
+          const frame = JSON.stringify(message);
+          later(() => socket.frame(frame));
+        },
         close: (code) => socket.end(code),
       });
       ends.set(socket, end);

@@ -2,7 +2,7 @@ import { createAgUiAgent } from '../../src/ag-ui/agent.ts';
 import type { AgUiAgent, AgUiAgentOptions } from '../../src/ag-ui/agent-types.ts';
 import type { WebSocketClient, WebSocketClientOptions } from '../../src/client/types.ts';
 import { createClient } from '../../src/client/websocket-client.ts';
-import type { LockManagerLike, PageGlobals } from '../../src/internal/environment.ts';
+import type { Environment, LockManagerLike, PageGlobals } from '../../src/internal/environment.ts';
 import { createRuns } from '../../src/runs/runs.ts';
 import type { RunStorage, Runs, RunsOptions } from '../../src/runs/types.ts';
 import {
@@ -64,13 +64,15 @@ export interface WorldOptions {
   readonly locks?: LockManagerLike;
   readonly peer?: FakePeer;
   readonly client?: WebSocketClientOptions;
+  /** When what one side does reaches the other. @default in the next promise callback */
+  readonly later?: (task: () => void) => void;
 }
 
 /** Make a world. */
 export function createWorld(options: WorldOptions = {}): World {
   const { clock = createVirtualClock(), storage = createStorageBytes(), locks } = options;
   const page = createFakePage(locks && { locks });
-  const network = createFakeNetwork(options.peer);
+  const network = createFakeNetwork(options.peer, options.later);
   const { sessionStorage = storage.page() } = options;
   let alive = true;
   // A page that is gone does nothing more, although its objects are still here.
@@ -81,13 +83,14 @@ export function createWorld(options: WorldOptions = {}): World {
   const globals = Object.defineProperty({ ...page.globals }, 'sessionStorage', {
     get: typeof sessionStorage === 'function' ? sessionStorage : () => sessionStorage,
   }) as PageGlobals;
+  const environment: Environment = {
+    ...clock.environment,
+    setTimer: living(clock.environment.setTimer),
+    setFrame: living(clock.environment.setFrame),
+    page: globals,
+  };
   const client = createClient('wss://example.com/agent', options.client ?? {}, {
-    environment: {
-      ...clock.environment,
-      setTimer: living(clock.environment.setTimer),
-      setFrame: living(clock.environment.setFrame),
-      page: globals,
-    },
+    environment,
     dialer: network.dialer,
   });
   const settle = () => clock.advance(0);
@@ -122,17 +125,16 @@ export function createWorld(options: WorldOptions = {}): World {
   };
 }
 
-/** The frames of one run: numbers its events and remembers where it stands. */
-export function createLog(runId: string, from = 0) {
+/** The frames of one run, numbered. */
+export interface TestLog {
+  /** The next frames, one for each event. */
+  frames(...events: TestEvent[]): unknown[];
+}
+
+/** Make the log of a run whose next event stands at `from`. */
+export function createLog(runId: string, from = 0): TestLog {
   let offset = from;
-  return {
-    runId,
-    get next() {
-      return offset;
-    },
-    /** The next frames, one for each event. */
-    frames: (...events: TestEvent[]) => events.map((event) => ({ runId, offset: offset++, event })),
-  };
+  return { frames: (...events) => events.map((event) => ({ runId, offset: offset++, event })) };
 }
 
 export const started = (runId: string): TestEvent => ({
@@ -155,3 +157,15 @@ export const says = (delta: string, messageId = 'm'): TestEvent => ({
 /** What all messages of a thread say, in order. */
 export const texts = (agent: Pick<AgUiAgent, 'getSnapshot'>): unknown[] =>
   agent.getSnapshot().messages.map((message) => message.content);
+
+/** Delays of random length that keep their order, in virtual time. */
+export function createLatency(clock: VirtualClock, next: () => number): (task: () => void) => void {
+  const queue: (() => void)[] = [];
+  let due = 0;
+  return (task) => {
+    queue.push(task);
+    due = Math.max(due, clock.now() + next());
+    // Whatever timer comes first, the oldest task goes first.
+    clock.environment.setTimer(() => queue.shift()?.(), due - clock.now());
+  };
+}

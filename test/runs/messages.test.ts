@@ -126,6 +126,36 @@ describe('the order after each open', () => {
     ]);
   });
 
+  it('is one order for all createRuns of a client', async () => {
+    const world = createWorld();
+    const one = world.runs();
+    const two = world.runs();
+    one.start({}, { runId: 'a' });
+    two.start({}, { runId: 'b' });
+    const c = one.start({}, { runId: 'c' });
+    const d = two.start({}, { runId: 'd' });
+    await world.settle();
+    world.network.mode = 'hold';
+    world.socket.end();
+    d.cancel();
+    c.cancel();
+    two.start({}, { runId: 'e' });
+    one.start({}, { runId: 'f' });
+    await world.clock.advance(1_000);
+    world.socket.open();
+    await world.settle();
+    expect(types(world.socket.sent)).toEqual([
+      'resume a',
+      'resume b',
+      'resume c',
+      'resume d',
+      'cancel c',
+      'cancel d',
+      'run e',
+      'run f',
+    ]);
+  });
+
   it('asks once for a run of several followers, from the lowest offset; each drops what it has', async () => {
     const world = createWorld();
     const early = world.runs().follow('a', { after: 1 });

@@ -172,6 +172,23 @@ describe('orphanTimeout', () => {
     }
     expect(run.getSnapshot().error?.code).toBe('run-unreachable');
   });
+
+  it('ends a cancelled run that the server never ends', async () => {
+    const world = createWorld();
+    const run = storing(world).start({}, { runId: 'a' });
+    await world.settle();
+    const log = createLog('a');
+    world.socket.receive(...log.frames(started('a')));
+    run.cancel();
+    await world.clock.advance(50_000);
+    world.socket.receive(...log.frames(says('x')));
+    await world.clock.advance(59_000);
+    expect(run.getSnapshot().status).toBe('streaming');
+    await world.clock.advance(1_100);
+    expect(run.getSnapshot()).toMatchObject({ status: 'cancelled' });
+    expect(run.getSnapshot().error).toBeUndefined();
+    expect(world.storage.map.size).toBe(0);
+  });
 });
 
 describe('silenceTimeout', () => {
@@ -182,6 +199,21 @@ describe('silenceTimeout', () => {
     world.socket.receive(...createLog('a').frames(started('a')));
     await world.clock.advance(24 * 3_600_000);
     expect(run.getSnapshot().status).toBe('streaming');
+  });
+
+  it('ends a run that was heard from with run-lost', async () => {
+    const world = createWorld();
+    const runs = world.runs({ silenceTimeout: 120_000 });
+    const run = runs.start({}, { runId: 'a' });
+    await world.settle();
+    const log = createLog('a');
+    world.socket.receive(...log.frames(started('a')));
+    await world.clock.advance(100_000);
+    world.socket.receive(...log.frames(says('x')));
+    await world.clock.advance(119_000);
+    expect(run.getSnapshot().status).toBe('streaming');
+    await world.clock.advance(1_100);
+    expect(run.getSnapshot()).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
   });
 
   it('counts open connections alone', async () => {

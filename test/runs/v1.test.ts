@@ -310,6 +310,34 @@ describe('run.end', () => {
     expect(seen).toEqual(['RUN_STARTED', 'RUN_FINISHED', 'RUN_STARTED', 1, 'RUN_FINISHED']);
   });
 
+  it('waits for the events before it', async () => {
+    const { server, world, start, seen } = open();
+    const run = await start();
+    server.append('a', ...n(0, 2));
+    server.mangle = () => [];
+    server.append('a', ...n(2, 4));
+    server.end('a', 'finished');
+    await world.settle();
+    expect(run.getSnapshot().status).toBe('streaming');
+    server.mangle = undefined;
+    await world.clock.advance(300);
+    expect(seen).toEqual(numbers(0, 4));
+    expect(run.getSnapshot().status).toBe('finished');
+  });
+
+  it('takes the last event also where it was lost on the way', async () => {
+    const { server, world, start, seen } = open();
+    const run = await start();
+    server.append('a', ...n(0, 3));
+    server.mangle = () => [];
+    server.append('a', ...n(3, 4));
+    server.mangle = undefined;
+    server.end('a', 'finished');
+    await world.clock.advance(1_000);
+    expect(seen).toEqual(numbers(0, 4));
+    expect(run.getSnapshot().status).toBe('finished');
+  });
+
   it('that comes again on a resume ends the run once', async () => {
     const { server, world, start } = open();
     const run = await start();
@@ -500,6 +528,14 @@ describe('the other capabilities', () => {
     expect(big.getSnapshot()).toMatchObject({ status: 'failed', error: { code: 'too-large' } });
     expect(server.received.some(({ runId }) => runId === 'big')).toBe(false);
     expect(world.socket.state).toBe('open');
+  });
+
+  it('maxMessage counts bytes, not characters', async () => {
+    const { world, runs, start } = open({ hello: { maxMessage: 200 } });
+    await start();
+    const big = runs.start({ text: '日'.repeat(100) }, { runId: 'big' });
+    await world.settle();
+    expect(big.getSnapshot().error?.code).toBe('too-large');
   });
 });
 
