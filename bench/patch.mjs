@@ -1,13 +1,14 @@
 // applyPatch against other JSON Patch libraries: `node bench/patch.mjs`.
-// Every round runs each library on each scenario in this one process; medians of paired rounds.
-// Environment: ROUNDS (5), BUDGET (ms a library, scenario and round; 60).
+// Every round runs each library on each scenario in this one process, briefly and in turn, so that
+// a busy machine slows all of them; medians of paired rounds.
+// Environment: ROUNDS (25), BUDGET (ms a library, scenario and round; 12).
 import { createRequire } from 'node:module';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { build } from 'esbuild';
 
-const rounds = Number(process.env.ROUNDS ?? 5);
-const budget = Number(process.env.BUDGET ?? 60);
+const rounds = Number(process.env.ROUNDS ?? 25);
+const budget = Number(process.env.BUDGET ?? 12);
 
 const bundle = await build({
   entryPoints: [new URL('../src/ag-ui/apply-patch.ts', import.meta.url).pathname],

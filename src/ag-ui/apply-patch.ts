@@ -70,7 +70,7 @@ function isEqual(left: unknown, right: unknown): boolean {
  * const next = applyPatch(plan, [{ op: 'add', path: '/tasks/-', value: { title: 'Ship' } }]);
  */
 export function applyPatch<T>(document: T, operations: readonly JsonPatchOperation[]): T {
-  if (!Array.isArray(operations)) fail('no array');
+  if (!Array.isArray(operations)) fail('no operations');
   // The document as a member makes operations on the root ordinary ones.
   const holder = { '': document };
   // What this patch has made and may write to; it hangs from the root as one tree. A stream sends

@@ -26,13 +26,14 @@ export function isContainer(value: unknown): value is Container {
  */
 export function parsePointer(pointer: string): string[] {
   if (/^[^/]|~(?![01])/.test(pointer)) fail(`no pointer ${show(pointer)}`);
+  const escaped = /~/.test(pointer);
   const tokens: string[] = [];
   let start = 0;
-  // Several times as fast as `split`, which every operation would pay for.
+  // Faster than `split` wherever V8 has not seen the pointer before.
   do {
     const end = pointer.indexOf('/', start);
     const token = pointer.substring(start, end < 0 ? undefined : end);
-    tokens.push(/~/.test(pointer) ? token.replaceAll('~1', '/').replaceAll('~0', '~') : token);
+    tokens.push(escaped ? token.replaceAll('~1', '/').replaceAll('~0', '~') : token);
     start = end + 1;
   } while (start);
   return tokens;
