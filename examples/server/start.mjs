@@ -14,16 +14,19 @@ const outage = 6000;
  * @param {number} [options.port] The port to try first; a free one where it is taken.
  * @param {string} [options.host]
  * @param {number} [options.pace]
+ * @param {import('./runs.mjs').Agent} [options.agent] An agent of your own.
  * @param {Record<string, string>} [options.pages] Folders by path.
  * @param {Record<string, string | undefined>} [options.env] Default `process.env`.
  */
-export async function startExample({ port = 0, host, pace, pages = {}, env = process.env } = {}) {
+export async function startExample(options = {}) {
+  const { port = 0, host, pace, pages = {}, env = process.env } = options;
   const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, OPENAI_MODEL: model } = env;
   const hasModel = Boolean(baseUrl && apiKey);
   const agent =
-    baseUrl && apiKey
+    options.agent ??
+    (baseUrl && apiKey
       ? createOpenAiAgent({ baseUrl, apiKey, model })
-      : createScriptedAgent({ pace });
+      : createScriptedAgent({ pace }));
   const servePages = createPages(pages);
 
   /** @param {number} onPort */

@@ -2,7 +2,13 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect, type TestAPI, test } from 'vitest';
-import { type ExampleServer, startExample, textOf } from '../examples/example-server.ts';
+import {
+  type Agent,
+  createScriptedAgent,
+  type ExampleServer,
+  startExample,
+  textOf,
+} from '../examples/example-server.ts';
 
 const places = [
   process.env.CHROMIUM_PATH,
@@ -21,7 +27,7 @@ export const chromiumPath: string | undefined = places.find((path) => path && ex
 const results = fileURLToPath(new URL('../../test-results/', import.meta.url));
 
 // What Chromium itself says about a connection that was lost on purpose.
-const networkNoise = /^(WebSocket connection to|Failed to load resource)/;
+const networkNoise = /^(WebSocket connection to|Failed to load resource: net::)/;
 
 export function launch(): Promise<Browser> {
   return chromium.launch({
@@ -47,6 +53,9 @@ export interface Stage {
   readonly address: string;
   /** What the pages said on the console that they should not. */
   readonly complaints: string[];
+  /** Let the agent say nothing more until `resume()`. */
+  pause(): void;
+  resume(): void;
   openContext(options?: Parameters<Browser['newContext']>[0]): Promise<BrowserContext>;
   open(options?: Parameters<Browser['newContext']>[0], path?: string): Promise<Page>;
   watch(page: Page): Page;
@@ -60,7 +69,16 @@ export async function createStage(
   const { pages } = (await import(
     /* @vite-ignore */ new URL('../../scripts/examples.mjs', import.meta.url).href
   )) as { pages: Record<string, string> };
-  const server = await startExample({ pace, port, pages, env: {} });
+  const scripted = await createScriptedAgent({ pace });
+  let gate = Promise.resolve();
+  let resume = () => {};
+  const agent: Agent = async function* (run) {
+    for await (const event of scripted(run)) {
+      await gate;
+      yield event;
+    }
+  };
+  const server = await startExample({ agent, port, pages, env: {} });
   const contexts: BrowserContext[] = [];
   const address = `http://127.0.0.1:${server.port}`;
   const complaints: string[] = [];
@@ -68,6 +86,12 @@ export async function createStage(
     server,
     address,
     complaints,
+    pause() {
+      gate = new Promise((resolve) => {
+        resume = resolve;
+      });
+    },
+    resume: () => resume(),
     async openContext(options) {
       const context = await browser.newContext(options);
       contexts.push(context);
@@ -88,6 +112,7 @@ export async function createStage(
       return page;
     },
     async close() {
+      resume();
       for (const context of contexts) await context.close();
       await server.close();
     },
@@ -123,7 +148,14 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${results}${name}.png` });
 }
 
-const patience = { timeout: 20_000, interval: 20 };
+/** Wait until something is so. (`expect.poll` knows no tests that run side by side.) */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const start = Date.now();
+  while (!(await condition())) {
+    if (Date.now() - start > 30_000) throw new Error(`Never came true: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
 
 /** Wait until a run's log says something of a type, at least so often. */
 export async function untilLogged(
@@ -132,14 +164,12 @@ export async function untilLogged(
   type: string,
   count = 1,
 ): Promise<void> {
-  await expect
-    .poll(() => server.log(runId).filter((event) => event.type === type).length, patience)
-    .toBeGreaterThanOrEqual(count);
+  await until(() => server.log(runId).filter((event) => event.type === type).length >= count);
 }
 
 /** The id of the latest run. */
 export async function latestRun(server: ExampleServer, count = 1): Promise<string> {
-  await expect.poll(() => server.runIds().length, patience).toBe(count);
+  await until(() => server.runIds().length === count);
   return server.runIds().at(-1) as string;
 }
 
@@ -174,7 +204,7 @@ export async function expectNothingRemembered(page: Page): Promise<void> {
         (text) => (JSON.parse(text).runs ?? []) as { runId: string }[],
       ),
     );
-  await expect.poll(remembered, patience).toEqual([]);
+  await until(async () => (await remembered()).length === 0);
 }
 
 /** Type a question and send it. */

@@ -12,6 +12,7 @@ import {
   reload,
   type Stage,
   shownText,
+  until,
   untilLogged,
 } from './browser.ts';
 
@@ -89,7 +90,7 @@ describe.skipIf(chromiumPath === undefined)(
     it('needs the keyboard only', async ({ stage }) => {
       const page = await stage.open();
       const { keyboard } = page;
-      await expect.poll(() => focused(page)).toBe('question');
+      await until(async () => (await focused(page)) === 'question');
       await keyboard.type('First line');
       await keyboard.press('Shift+Enter');
       await keyboard.type('and second');
@@ -168,17 +169,17 @@ describe.skipIf(chromiumPath === undefined)(
       await ask(page, question);
       const runId = await latestRun(stage.server);
       await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 80);
-      await expect.poll(() => toEnd(page)).toBeLessThan(2);
+      await until(async () => (await toEnd(page)) < 2);
       await page.locator('[role=log]').hover();
       await page.mouse.wheel(0, -200);
-      await expect.poll(() => toEnd(page)).toBeGreaterThan(150);
+      await until(async () => (await toEnd(page)) > 150);
       const jump = page.getByRole('button', { name: 'Jump to the latest' });
       await jump.waitFor();
       const place = await page.locator('[role=log]').evaluate((log) => log.scrollTop);
       await expectWholeAnswer(page, stage.server, runId, question);
       expect(await page.locator('[role=log]').evaluate((log) => log.scrollTop)).toBe(place);
       await jump.click();
-      await expect.poll(() => toEnd(page)).toBeLessThan(2);
+      await until(async () => (await toEnd(page)) < 2);
       expect(await jump.count()).toBe(0);
     });
 

@@ -12,6 +12,7 @@ import {
   reload,
   type Stage,
   shownText,
+  until,
   untilLogged,
 } from './browser.ts';
 
@@ -61,6 +62,7 @@ describe.skipIf(chromiumPath === undefined)(
       await reload(page);
       expect(await page.locator('.user .text').textContent()).toBe(question);
       expect(await page.locator('[role=log]').getAttribute('aria-busy')).toBe('true');
+      stage.resume();
       await expectWholeAnswer(page, stage.server, runId, question);
       await expectNothingRemembered(page);
     });
@@ -87,7 +89,7 @@ describe.skipIf(chromiumPath === undefined)(
         window.name = 'impatient';
       });
       await page.reload({ waitUntil: 'commit' });
-      await expect.poll(() => page.evaluate(() => window.name)).toBe('');
+      await until(() => page.evaluate(() => window.name === '').catch(() => false));
       await expectWholeAnswer(page, stage.server, runId, question);
     });
 
@@ -128,6 +130,7 @@ describe.skipIf(chromiumPath === undefined)(
       await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 120);
       expect((await shownText(page)).length).toBeLessThan(textOf(stage.server.log(runId)).length);
       await page.context().setOffline(false);
+      stage.resume();
       await expectWholeAnswer(page, stage.server, runId, question);
     });
 
@@ -222,7 +225,7 @@ describe.skipIf(chromiumPath === undefined)(
       await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 20);
       const { port } = stage.server;
       await stage.server.close();
-      const restarted = await createStage(browser, { port, pace: 20 });
+      const restarted = await createStage(browser, { port });
       try {
         await page.getByText('The server no longer knows this run.').waitFor();
         await expectNothingRemembered(page);

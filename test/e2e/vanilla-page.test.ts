@@ -1,7 +1,16 @@
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { textOf } from '../examples/example-server.ts';
-import { ask, chromiumPath, it, latestRun, reload, type Stage, untilLogged } from './browser.ts';
+import {
+  ask,
+  chromiumPath,
+  it,
+  latestRun,
+  reload,
+  type Stage,
+  until,
+  untilLogged,
+} from './browser.ts';
 
 const question = 'What does my own server have to do?';
 
@@ -10,7 +19,7 @@ async function expectWholeAnswer({ server }: Stage, page: Page, runId: string) {
   expect(await page.locator('.user').textContent()).toBe(question);
   expect(await page.locator('.assistant').textContent()).toBe(textOf(server.log(runId)));
   expect(server.starts(runId)).toBe(1);
-  await expect.poll(() => page.evaluate(() => sessionStorage.length), { timeout: 5000 }).toBe(0);
+  await until(() => page.evaluate(() => sessionStorage.length === 0));
 }
 
 describe.skipIf(chromiumPath === undefined)('the page without a framework in Chromium', () => {
@@ -39,6 +48,6 @@ describe.skipIf(chromiumPath === undefined)('the page without a framework in Chr
     await page.locator('#status', { hasText: 'aborted' }).waitFor();
     await untilLogged(stage.server, runId, 'RUN_FINISHED');
     expect(stage.server.log(runId).at(-1)?.outcome).toEqual({ type: 'cancelled' });
-    await expect.poll(() => page.evaluate(() => sessionStorage.length), { timeout: 5000 }).toBe(0);
+    await until(() => page.evaluate(() => sessionStorage.length === 0));
   });
 });

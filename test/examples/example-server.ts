@@ -18,7 +18,7 @@ export interface ExampleServer {
   close(): Promise<void>;
 }
 
-type Agent = (run: {
+export type Agent = (run: {
   input: Record<string, unknown>;
   runId: string;
   threadId: string;
@@ -35,6 +35,7 @@ interface ExampleServerOptions {
 }
 
 interface StartOptions {
+  readonly agent?: Agent;
   readonly port?: number;
   readonly pace?: number;
   readonly pages?: Record<string, string>;
@@ -61,6 +62,13 @@ export async function startExample(
     startExample(options?: StartOptions): Promise<ExampleServer & { readonly hasModel: boolean }>;
   }>('start.mjs');
   return module.startExample(options);
+}
+
+export async function createScriptedAgent(options: { readonly pace: number }): Promise<Agent> {
+  const module = await load<{ createScriptedAgent(options: { readonly pace: number }): Agent }>(
+    'scripted-agent.mjs',
+  );
+  return module.createScriptedAgent(options);
 }
 
 /** The text of a run's answer, as its log has it. */
