@@ -804,14 +804,14 @@ describe('hostile operations', () => {
     );
   });
 
-  it('on an array of a million items apply', () => {
-    const list = Array.from({ length: 1_000_000 }, (_, i) => i);
+  it('on an array of 300,000 items apply', () => {
+    const list = Array.from({ length: 300_000 }, (_, i) => i);
     const next = applyPatch({ list }, [
       { op: 'add', path: '/list/-', value: -1 },
       { op: 'remove', path: '/list/0' },
-      { op: 'replace', path: '/list/999999', value: -2 },
+      { op: 'replace', path: '/list/299999', value: -2 },
     ]);
-    expect(next.list).toHaveLength(1_000_000);
+    expect(next.list).toHaveLength(300_000);
     expect(next.list.at(-1)).toBe(-2);
     expect(list[0]).toBe(0);
     expect(applyPatch({ list }, [{ op: 'test', path: '/list', value: [...list] }]).list).toBe(list);

@@ -1,0 +1,4 @@
+'use client';
+
+export { type UseAgUiAgentOptions, useAgUiAgent } from './use-ag-ui-agent.ts';
+export { useConnection } from './use-connection.ts';
