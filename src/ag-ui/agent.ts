@@ -3,6 +3,7 @@ import { getWire } from '../client/wire.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createListeners } from '../internal/observable.ts';
 import type { RunPosition } from '../runs/feed.ts';
+import { isOffset } from '../runs/protocol.ts';
 import type { Remembered, RunRecord } from '../runs/run-storage.ts';
 import { createRunsCore } from '../runs/runs.ts';
 import {
@@ -186,7 +187,7 @@ export function createAgUiAgent<
     if (!isStreaming() || !current || options.checkpoint === false) return;
     if (thread.status === 'error') return;
     const position = runs.position(current.id);
-    if (position?.cursor === undefined) return;
+    if (position?.offset === undefined) return;
     const checkpoint = { ...position, thread };
     const { id } = current;
     try {
@@ -227,9 +228,13 @@ export function createAgUiAgent<
   }
 
   function restore(record: RunRecord): AgUiThread<S> {
-    const shown = readThread(record.checkpoint?.thread, initial) ?? baseOf(record);
+    const shown =
+      (hasCheckpoint(record) && readThread(record.checkpoint?.thread, initial)) || baseOf(record);
     return record.cancel ? endRun(shown, 'aborted') : shown;
   }
+
+  const hasCheckpoint = ({ checkpoint }: RunRecord) =>
+    isOffset(checkpoint?.offset) && !!readThread(checkpoint?.thread, initial);
 
   // Takes what was found, unless another agent of the page was faster.
   function activate() {
@@ -261,8 +266,7 @@ export function createAgUiAgent<
     }
     const input = record.input as RunInput | undefined;
     runs.adopt(record, {
-      from:
-        readThread(checkpoint?.thread, initial) && (checkpoint as RunPosition<AgUiEvent, Offset>),
+      from: hasCheckpoint(record) ? (checkpoint as RunPosition<AgUiEvent, Offset>) : undefined,
       makeInput:
         acked || !record.base
           ? undefined

@@ -1,10 +1,10 @@
 /** A place in a run's log, with what an overlapping resume is compared with. */
 export interface RunPosition<E, Offset> {
-  /** The last offset given out. */
-  readonly cursor: Offset | undefined;
+  /** The last offset given out: the cursor. */
+  readonly offset: Offset | undefined;
   /** The offset before it. */
   readonly previous?: Offset | undefined;
-  /** The events at `cursor`. */
+  /** The events at `offset`. */
   readonly last?: readonly E[] | undefined;
 }
 
@@ -34,10 +34,13 @@ export interface Feed<E, Offset extends number | string> {
 
 const seenLimit = 10_000;
 
+/** How many places of a log may wait behind a hole; the others come again with what fills it. */
+export const holdLimit = 256;
+
 /** Make a reader that stands before a log's start, or at a position. */
 export function createFeed<E, Offset extends number | string>(
   give: Taker<E, Offset>,
-  { cursor, previous, last }: RunPosition<E, Offset> = { cursor: undefined },
+  { offset: cursor, previous, last }: RunPosition<E, Offset> = { offset: undefined },
 ): Feed<E, Offset> {
   let held: (readonly [Offset, readonly E[]])[] = [];
   let promised = false;
@@ -65,7 +68,7 @@ export function createFeed<E, Offset extends number | string>(
 
   return {
     get position() {
-      return { cursor, previous, last };
+      return { offset: cursor, previous, last };
     },
     get held() {
       return held.length;
@@ -113,6 +116,7 @@ export function createFeed<E, Offset extends number | string>(
     const at = held.findIndex(([other]) => other >= offset);
     if (held[at]?.[0] === offset) return at === 0;
     held.splice(at < 0 ? held.length : at, 0, [offset, events]);
+    held.length = Math.min(held.length, holdLimit);
     return false;
   }
 }

@@ -163,6 +163,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     },
     restart() {
       snapshot = undefined;
+      store.edit(id, (record) => record && { ...record, checkpoint: undefined });
       hooks.restart?.(id);
       listeners.restart.emit(getSnapshot());
     },
@@ -375,9 +376,9 @@ export function createLiveRun<Input, E, Offset extends number | string>(
         attempt(() => ({ type: 'policy', runId: id, policy }));
       }
     },
-    close({ error, final }) {
+    close({ error, final }, idle) {
       pause();
-      step(() => machine.close(final, error));
+      step(() => machine.close(final, error, idle));
     },
     remember,
     attach() {

@@ -18,7 +18,7 @@ export interface RunRecord {
   /** What the run's events are applied to. */
   readonly base?: unknown;
   /** A place in the log together with what was built up to it. */
-  readonly checkpoint?: { readonly cursor: unknown; readonly thread: unknown };
+  readonly checkpoint?: { readonly offset: unknown; readonly thread: unknown } | undefined;
 }
 
 /** All that one name remembers. */
@@ -41,6 +41,9 @@ export interface RunStore {
   ): Promise<unknown> | undefined;
 }
 
+// What asynchronous storage has still to do: one read and write after the other, whoever asks.
+const tails = new WeakMap<RunStorage, Promise<unknown>>();
+
 /** Make the memory of `name`. Each kind of loss is reported once, as a RunSocketError `storage`. */
 export function createRunStore(
   storage: RunStorage | undefined,
@@ -49,9 +52,6 @@ export function createRunStore(
 ): RunStore {
   const key = `runsocket:${name}`;
   const reported = new Set<string>();
-  // What asynchronous storage has still to do: one read and write after the other.
-  let tail: Promise<unknown> | undefined;
-
   function lose(what: string, cause: unknown) {
     if (reported.has(what)) return;
     reported.add(what);
@@ -91,20 +91,24 @@ export function createRunStore(
     }
   }
 
+  function inTurn<Result>(task: () => Result | Promise<Result>): Result | Promise<Result> {
+    const tail = storage && tails.get(storage);
+    return tail ? tail.then(task) : task();
+  }
+
   const change: RunStore['change'] = (edit, runId) => {
     if (!storage) return undefined;
-    const go = () => load((now) => write(shrink(edit(now), runId)));
-    const result = tail ? tail.then(go) : go();
+    const result = inTurn(() => load((now) => write(shrink(edit(now), runId))));
     if (!isPromise(result)) return undefined;
     const settled = result.then(() => {
-      if (tail === settled) tail = undefined;
+      if (tails.get(storage) === settled) tails.delete(storage);
     });
-    tail = settled;
+    tails.set(storage, settled);
     return settled;
   };
 
   return {
-    read: () => (tail ? tail.then(() => load((now) => now)) : load((now) => now)),
+    read: () => inTurn(() => load((now) => now)),
     change,
     edit: (runId, edit) =>
       change(({ runs, ...rest }) => {

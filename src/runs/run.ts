@@ -1,5 +1,5 @@
 import { RunSocketError, type RunSocketErrorCode } from '../internal/errors.ts';
-import { createFeed, type RunPosition } from './feed.ts';
+import { createFeed, holdLimit, type RunPosition } from './feed.ts';
 import { equalJson, type RunControl } from './protocol.ts';
 import type { RunEventStatus, RunPolicy, RunSnapshot } from './types.ts';
 
@@ -83,8 +83,8 @@ export interface RunMachine<E, Offset> {
   sent(): void;
   receive(offset: Offset | undefined, events: readonly E[]): void;
   control(control: RunControl): void;
-  /** The socket is gone; `final`: and none will follow by itself. */
-  close(final: boolean, error: RunSocketError): void;
+  /** The socket is gone; `final`: and none will follow by itself; `idle`: it was swapped for being quiet. */
+  close(final: boolean, error: RunSocketError, idle: boolean): void;
   cancel(): void;
   fail(error: RunSocketError): void;
   timer(name: RunTimer): void;
@@ -92,8 +92,6 @@ export interface RunMachine<E, Offset> {
 
 type End = 'finished' | 'cancelled' | 'failed';
 
-/** How many places of a log may wait behind a hole. */
-const holdLimit = 256;
 const holeWait = 250;
 // A hole that was asked for again is given up after this, if no repetition proves it before.
 const holePatience = 5000;
@@ -128,7 +126,7 @@ export function createRunMachine<E, Offset extends number | string>(
   if (epoch !== undefined) feed.promise();
 
   const isLive = () => phase !== 'over' && !end;
-  const cursorOf = () => feed.position.cursor;
+  const cursorOf = () => feed.position.offset;
 
   function give(events: readonly E[], offset: Offset | undefined) {
     for (const event of events) {
@@ -148,9 +146,9 @@ export function createRunMachine<E, Offset extends number | string>(
   }
 
   function resume() {
-    const { cursor, previous, last } = feed.position;
+    const { offset, previous, last } = feed.position;
     comparing = rules.overlap && !!last && previous !== undefined;
-    world.resume(comparing ? previous : cursor);
+    world.resume(comparing ? previous : offset);
   }
 
   // As if nothing of the log had been read.
@@ -216,7 +214,7 @@ export function createRunMachine<E, Offset extends number | string>(
       if (feed.held >= holdLimit) askAgain();
       else wait('hole', holeWait, waiting && !moved);
       waiting = true;
-    } else if (feed.held > holdLimit) acceptHole();
+    }
   }
 
   function loseEvents() {
@@ -312,7 +310,7 @@ export function createRunMachine<E, Offset extends number | string>(
       if (end) revive();
       if (!heard || !confirmed || cancelling) hear();
       watchSilence();
-      const { cursor, last } = feed.position;
+      const { offset: cursor, last } = feed.position;
       // Another follower may have asked for more than this one needs.
       if (comparing && offset !== undefined && !(Number(offset) < Number(cursor))) {
         comparing = false;
@@ -365,13 +363,13 @@ export function createRunMachine<E, Offset extends number | string>(
           return wait('hole', holeWait, true);
       }
     },
-    close(final, why) {
+    close(final, why, idle) {
       connected = comparing = asked = waiting = false;
       // The next connection brings them again, behind what is missing.
       feed.drop();
       if (!isLive()) return;
       wait('hole');
-      if (start.policy === 'cancel' && phase === 'sent' && !cancelling) {
+      if (start.policy === 'cancel' && phase === 'sent' && !cancelling && !idle) {
         cancelling = true;
         world.note({ cancel: true });
         world.aborted();

@@ -122,7 +122,7 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       return found ? [found] : [];
     }
     const current = runs.get(newest);
-    const offset = current?.position.cursor;
+    const offset = current?.position.offset;
     const found = event(
       message as In,
       current?.live ? { runId: newest, ...(offset !== undefined && { offset }) } : {},
@@ -226,7 +226,7 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
         startable: false,
         sent: true,
         confirmed: true,
-        position: { cursor: after },
+        position: { offset: after },
       });
       live.remember();
       return live.run;
@@ -252,7 +252,7 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
     isOver: (runId) => runs.get(runId)?.over ?? true,
     position(runId) {
       const position = runs.get(runId)?.position;
-      return options.overlap ? position : { cursor: position?.cursor };
+      return options.overlap ? position : { offset: position?.offset };
     },
     get: (runId) => runs.get(runId)?.run,
     getSnapshot() {

@@ -16,7 +16,7 @@ export interface SessionRun {
   /** What comes after every resume and cancel of the client: an unsent start, or more questions. */
   followUp(): void;
   announcePolicy(): void;
-  close(end: { readonly error: RunSocketError; readonly final: boolean }): void;
+  close(end: { readonly error: RunSocketError; readonly final: boolean }, idle: boolean): void;
   fail(error: RunSocketError): void;
 }
 
@@ -121,10 +121,12 @@ function createSession(wire: Wire): Session {
       session.refresh();
     },
     close(end) {
+      // Where nothing is pinged, a quiet socket is swapped without knowing whether it was dead.
+      const idle = end.error.code === 'timeout' && !session.has('ping');
       open = false;
       caps = undefined;
       maxMessage = undefined;
-      for (const run of allRuns()) run.close(end);
+      for (const run of allRuns()) run.close(end, idle);
     },
     unpack: (message) => (caps?.has('batch') && Array.isArray(message) ? message : undefined),
     control(message) {
