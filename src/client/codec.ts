@@ -33,5 +33,5 @@ export function validate<In>(message: unknown, schema: StandardSchema<In> | unde
   const result = schema['~standard'].validate(message);
   if ('value' in result && !result.issues) return result.value;
   const { issues } = result as { readonly issues?: readonly { readonly message: string }[] };
-  throw Object.assign(new TypeError(issues?.[0]?.message ?? 'asynchronous schema'), { issues });
+  throw new TypeError(issues?.[0]?.message ?? 'asynchronous schema', { cause: issues });
 }

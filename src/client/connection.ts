@@ -11,6 +11,7 @@ import {
 import { createLiveness } from './heartbeat.ts';
 import { listenToPage } from './page-events.ts';
 import type {
+  BackoffOptions,
   CloseInfo,
   ConnectionState,
   ConnectReason,
@@ -47,22 +48,22 @@ export interface Connection extends Pick<Wire, 'setPing' | 'setIdleTimeout' | 's
   getSnapshot(): ConnectionState;
   /** Dials now, whatever goes on; an open socket is given up because of `error`. `first`: where nothing goes on. */
   connect(reason: ConnectReason, error?: RunSocketError): void;
-  /** Ends it, until the next `connect()`: for good with an `error`, else because nobody needs it. */
-  finish(error?: RunSocketError, code?: number, reason?: string): void;
+  /** Ends it until the next `connect()`; nothing happens where it has ended already. */
+  end(status: 'idle' | 'closed', why: RunSocketError, how?: DialEnd): void;
   transfer(data: WebSocketData): boolean;
 }
 
 const noop = () => {};
 const givenUp: DialEnd = { code: 1000, reason: '', wasClean: false };
 
-function describe(
-  cause: { readonly message?: string; readonly code?: unknown; readonly reason?: string },
-  wasOpen: boolean,
-): RunSocketError {
+function describe(cause: {
+  readonly message?: string;
+  readonly code?: unknown;
+  readonly reason?: string;
+}): RunSocketError {
   const { message, code = cause, reason = '' } = cause;
-  const detail = message || `${code} ${reason}`.trim();
-  const text = wasOpen ? 'Connection closed' : 'Could not connect';
-  return new RunSocketError('closed', `${text}: ${detail}`, cause);
+  const text = `Connection failed: ${message || `${code} ${reason}`.trim()}`;
+  return new RunSocketError('closed', text, cause);
 }
 
 /** Make a connection; it does nothing before `connect()`. */
@@ -111,35 +112,24 @@ export function createConnection<In, Out>(
   ) => {
     const wasOpen = isOpen();
     const given = controller;
-    const { error = why } = state;
     controller = next;
     state = {
       status,
       attempt,
-      ...(error && !/idle|open/.test(status) && { error }),
-      ...(retryAt && { retryAt }),
+      error: /idle|open/.test(status) ? undefined : (state.error ?? why),
+      retryAt,
     };
     handlers.changed(wasOpen, reason, why && { ...how, error: why });
     given?.abort();
   };
 
   const end = (status: 'idle' | 'closed', why: RunSocketError, how: DialEnd = givenUp) => {
+    if ([status, 'closed'].includes(state.status)) return;
     leave();
     stopPage?.();
     stopPage = undefined;
     dialer?.stop(how.code, how.reason);
     go(status, why, how);
-  };
-
-  const ask = async (signal: AbortSignal) => {
-    const call = async (provider: unknown) =>
-      typeof provider === 'function' ? provider({ attempt, reason, signal }) : provider;
-    try {
-      const [address, names] = await Promise.all([call(url), call(protocols)]);
-      if (!signal.aborted) dialer?.dial(`${address}`, names);
-    } catch (error) {
-      if (!signal.aborted) ended(broken, error);
-    }
   };
 
   const connect = (why: ConnectReason, error?: RunSocketError) => {
@@ -148,14 +138,14 @@ export function createConnection<In, Out>(
     leave();
     // While waiting, the dialer is ready for the next attempt.
     if (state.status !== 'waiting') dialer?.stop();
-    if (!WebSocket && !createDialer) {
-      return end('closed', new RunSocketError('unsupported', 'No WebSocket: pass one.'));
-    }
     if (!stopPage) {
       state = { status: 'idle', attempt: 0 };
       attempt = 0;
       needsAuth = false;
       stopPage = listenToPage(page, pageListeners);
+    }
+    if (!WebSocket && !createDialer) {
+      return end('closed', new RunSocketError('unsupported', 'No WebSocket: pass one.'));
     }
     dialer ??= (createDialer ?? createPartyDialer)(WebSocket as WebSocketConstructor, {
       onOpen,
@@ -171,8 +161,16 @@ export function createConnection<In, Out>(
       ended(broken, 0, new RunSocketError('timeout', `Not open within ${connectTimeout} ms.`));
     }, connectTimeout);
     const next = new AbortController();
-    go('connecting', isOpen() ? error : undefined, givenUp, 0, next);
-    if (!next.signal.aborted) void ask(next.signal);
+    const { signal } = next;
+    const context = { attempt, reason, signal };
+    const ask = async (provider: unknown) =>
+      typeof provider === 'function' ? provider(context) : provider;
+    go('connecting', isOpen() ? error : undefined, givenUp, undefined, next);
+    if (signal.aborted) return;
+    Promise.all([ask(url), ask(protocols)]).then(
+      ([address, names]) => signal.aborted || dialer?.dial(`${address}`, names),
+      (cause) => signal.aborted || ended(broken, cause),
+    );
   };
 
   const wait = (why: RunSocketError, how?: DialEnd) => {
@@ -181,13 +179,13 @@ export function createConnection<In, Out>(
     // The browser may be wrong about it.
     if (page.navigator?.onLine === false) delay = Math.max(delay, 30_000);
     if (!isSuspended) stopTimer = setTimer(() => connect('retry'), delay);
-    go('waiting', why, how, isSuspended ? 0 : now() + delay);
+    go('waiting', why, how, isSuspended ? undefined : now() + delay);
   };
 
   function ended(
     how: DialEnd,
     cause?: unknown,
-    error: RunSocketError = describe(cause ?? how, isOpen()),
+    error: RunSocketError = describe(cause ?? how),
   ): void {
     const isAuth = isAuthCode(how.code);
     let isRetried = !(isAuth ? needsAuth : isFinalCode(how.code));
@@ -255,7 +253,7 @@ export function createConnection<In, Out>(
       if (!isSuspended) suspend('Offline.');
     },
     visibilitychange() {
-      if (page.document?.visibilityState === 'visible' && state.status !== 'connecting') wake();
+      if (page.document?.visibilityState === 'visible') wake();
     },
     pagehide() {
       handlers.page('hide');
@@ -273,14 +271,7 @@ export function createConnection<In, Out>(
   return {
     getSnapshot: () => state,
     connect,
-    finish(error, code = 1000, text = '') {
-      if (state.status === 'closed' || !(error || stopPage)) return;
-      end(error ? 'closed' : 'idle', error ?? new RunSocketError('closed', 'Not needed.'), {
-        code,
-        reason: text,
-        wasClean: false,
-      });
-    },
+    end,
     transfer: (data) => isOpen() && !!dialer?.send(data),
     setPing(ms, message) {
       if (heartbeat && ownPing === undefined) watch(ms, message);
@@ -289,8 +280,8 @@ export function createConnection<In, Out>(
       liveness.setIdle(ms, now());
       look();
     },
-    setRetryHint({ spread = backoff.first, after = extraDelay }) {
-      backoff = { ...backoff, ...(spread !== undefined && { first: spread }) };
+    setRetryHint({ spread = backoff.first, after = 0 }) {
+      backoff = { ...backoff, first: spread } as BackoffOptions;
       extraDelay = after;
     },
   };

@@ -1,6 +1,6 @@
 import type { PageGlobals } from '../internal/environment.ts';
 
-/** The events of a page's life that concern a connection. */
+/** The events of a page's life that concern a connection; `visibilitychange` bubbles up to the window. */
 export type PageEventType = 'online' | 'offline' | 'pagehide' | 'pageshow' | 'visibilitychange';
 
 /** Listens to the page, as far as there is one; returns what stops it. */
@@ -10,8 +10,7 @@ export function listenToPage(
 ): () => void {
   const visit = (method: 'addEventListener' | 'removeEventListener') => {
     for (const type of Object.keys(listeners) as PageEventType[]) {
-      const target = type === 'visibilitychange' ? page.document : page;
-      target?.[method]?.(type, listeners[type]);
+      page[method]?.(type, listeners[type]);
     }
   };
   visit('addEventListener');

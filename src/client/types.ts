@@ -68,9 +68,9 @@ export interface ConnectionState {
   /** Failed attempts since the connection was last stable. */
   readonly attempt: number;
   /** When the next attempt is made, in ms since 1970. Only while `waiting`. */
-  readonly retryAt?: number;
+  readonly retryAt?: number | undefined;
   /** Why there is no connection: the first cause since it was last open. */
-  readonly error?: RunSocketError;
+  readonly error?: RunSocketError | undefined;
 }
 
 /** What a client's listeners get, by event type. */

@@ -5,6 +5,7 @@ import { encode, getSize, parseJson, validate } from './codec.ts';
 import { type ClientInternals, createConnection } from './connection.ts';
 import { enqueue, flush, type Outbox } from './outbox.ts';
 import type {
+  ConnectReason,
   InspectRecord,
   UrlProvider,
   WebSocketClient,
@@ -61,16 +62,13 @@ export function createClient<In = unknown, Out = unknown>(
     close: createListeners(report),
     error: createListeners(report),
   };
-  let holders = 0;
-  // Set by a `send()` or `reconnect()` that no holder stands behind; only `close()` ends it.
-  let isKept = false;
+  // 0 stands for a `send()` or `reconnect()` without any holder; only `close()` ends it.
+  const holders = new Set<unknown>();
   let stopLinger = () => {};
   // The largest frame since the last one received: the one that a close code 1009 is about.
   let largest: { readonly size: number; readonly owner: string | undefined } | undefined;
   let ready: Promise<void>;
   let settleReady: ((error?: RunSocketError) => void) | undefined;
-
-  const isWanted = () => isKept || holders > 0;
 
   // Runs what belongs to somebody else: what it throws stops nothing here.
   const guard = (task: () => void) => {
@@ -99,33 +97,26 @@ export function createClient<In = unknown, Out = unknown>(
   };
   renewReady();
 
-  const refuse = (cause: unknown, data: unknown) => {
-    record({ type: 'drop', reason: 'bad-message', data });
-    const detail = (cause as Error | undefined)?.message;
-    listeners.error.emit(new RunSocketError('bad-message', `Bad message: ${detail}`, cause));
+  // What `task` makes of a message, in an array; nothing where it throws.
+  const read = <Value>(data: unknown, task: () => Value): [Value] | undefined => {
+    try {
+      return [task()];
+    } catch (cause) {
+      const text = `Bad message: ${(cause as Error | undefined)?.message}`;
+      record({ type: 'drop', reason: 'bad-message', data });
+      listeners.error.emit(new RunSocketError('bad-message', text, cause));
+      return undefined;
+    }
   };
 
   const deliver = (message: unknown, isBatched: boolean) =>
     guard(() => {
-      let value: In;
-      if (wire.peer?.control(message)) return;
-      try {
-        value = validate(message, schema);
-      } catch (error) {
-        refuse(error, message);
-        return;
-      }
-      listeners.message.emit(value);
-      wire.peer?.message(value, isBatched);
+      const checked =
+        !wire.peer?.control(message) && read(message, () => validate(message, schema));
+      if (!checked) return;
+      listeners.message.emit(checked[0]);
+      wire.peer?.message(checked[0], isBatched);
     });
-
-  const blame = (cause: RunSocketError) => {
-    if (!largest) return;
-    const { owner } = largest;
-    const error = new RunSocketError('too-large', 'The server refused a message.', cause);
-    if (owner === undefined) listeners.error.emit(error);
-    else guard(() => wire.peer?.tooLarge(owner, error));
-  };
 
   const transmit: Wire['transmit'] = (data, message, owner) => {
     if (!connection.transfer(data)) return false;
@@ -136,26 +127,21 @@ export function createClient<In = unknown, Out = unknown>(
   };
 
   const connection = createConnection(url, options, internals, {
-    isWanted,
+    isWanted: () => holders.size > 0,
     received(data) {
-      let message: unknown;
-      let batch: readonly unknown[] | undefined;
       largest = undefined;
-      try {
-        message = parse(data);
-      } catch (error) {
-        refuse(error, data);
-        return;
-      }
+      const parsed = read(data, () => parse(data));
+      if (!parsed) return;
+      const [message] = parsed;
       record({ type: 'frame', direction: 'in', data: message });
       guard(() => {
-        batch = wire.peer?.unpack(message);
+        const batch = wire.peer?.unpack(message);
+        if (!batch) deliver(message, false);
+        else
+          for (const part of batch) {
+            if (getSnapshot().status === 'open') deliver(part, true);
+          }
       });
-      if (!batch) deliver(message, false);
-      else
-        for (const part of batch) {
-          if (getSnapshot().status === 'open') deliver(part, true);
-        }
     },
     changed(wasOpen, reason, close) {
       const state = getSnapshot();
@@ -170,10 +156,16 @@ export function createClient<In = unknown, Out = unknown>(
         guard(() => wire.peer?.open(reason));
         flush(outbox, transmit);
       } else if (status !== 'open') {
-        const { error = close?.error } = final ? state : {};
+        const error = final ? state.error : close?.error;
         renewReady();
         if (final) settleReady?.(error);
-        if (close?.code === 1009) blame(close.error);
+        if (close?.code === 1009 && largest) {
+          const { owner } = largest;
+          const text = 'The server refused a message.';
+          const refused = new RunSocketError('too-large', text, close.error);
+          if (owner === undefined) listeners.error.emit(refused);
+          else guard(() => wire.peer?.tooLarge(owner, refused));
+        }
         if (error && (final || wasOpen)) guard(() => wire.peer?.close({ error, final }));
       }
       subscribers.emit();
@@ -188,29 +180,24 @@ export function createClient<In = unknown, Out = unknown>(
       }),
     page: (type) => guard(() => wire.peer?.page(type)),
   });
-  const { getSnapshot, connect, finish } = connection;
+  const { getSnapshot, connect, end } = connection;
 
-  // Dials where nothing goes on.
-  const ensure = () => {
+  const want = (holder: unknown, reason: ConnectReason, error?: RunSocketError) => {
+    if (holder || !holders.size) holders.add(holder);
     stopLinger();
-    connect('first');
+    connect(reason, error);
   };
 
+  const rest = () => end('idle', new RunSocketError('closed', 'Not needed.'));
+
   const hold: Wire['hold'] = () => {
-    let isHeld = true;
-    holders++;
-    ensure();
-    return (now) => {
-      if (!isHeld) return;
-      isHeld = false;
-      holders--;
-      stopLinger();
-      const rest = () => {
-        if (!isWanted()) finish();
-      };
+    const release = (now?: boolean) => {
+      if (!holders.delete(release) || holders.size) return;
       if (now) rest();
-      else if (!isWanted()) stopLinger = environment.setTimer(rest, linger);
+      else stopLinger = environment.setTimer(rest, linger);
     };
+    want(release, 'first');
+    return release;
   };
 
   const wire: Wire = {
@@ -235,10 +222,7 @@ export function createClient<In = unknown, Out = unknown>(
       const data = encode(message, serialize);
       const { status, error } = getSnapshot();
       if (status === 'closed') throw new RunSocketError('closed', 'The client is closed.', error);
-      if (!isWanted()) {
-        isKept = true;
-        ensure();
-      }
+      want(0, 'first');
       // What waits goes first.
       if (!outbox.size && transmit(data, message)) return true;
       enqueue(outbox, queueLimit, data, message);
@@ -246,17 +230,15 @@ export function createClient<In = unknown, Out = unknown>(
     },
     hold,
     reconnect() {
-      isKept ||= !holders;
-      stopLinger();
-      connect('manual', new RunSocketError('closed', 'reconnect()'));
+      want(0, 'manual', new RunSocketError('closed', 'reconnect()'));
     },
     close(code = 1000, reason = '') {
       if (!/^(1000|[34]\d{3})$/.test(`${code}`) || new TextEncoder().encode(reason).length > 123) {
         throw new RunSocketError('invalid-argument', 'Bad close code or reason.');
       }
-      isKept = false;
+      holders.delete(0);
       stopLinger();
-      finish(new RunSocketError('closed', 'close()'), code, reason);
+      end('closed', new RunSocketError('closed', 'close()'), { code, reason, wasClean: false });
     },
     get ready() {
       return ready;

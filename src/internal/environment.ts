@@ -2,11 +2,7 @@
 export interface PageGlobals {
   readonly addEventListener?: (type: string, listener: (event: never) => void) => void;
   readonly removeEventListener?: (type: string, listener: (event: never) => void) => void;
-  readonly document?: {
-    readonly visibilityState?: string;
-    addEventListener(type: string, listener: (event: never) => void): void;
-    removeEventListener(type: string, listener: (event: never) => void): void;
-  };
+  readonly document?: { readonly visibilityState?: string };
   readonly navigator?: { readonly onLine?: boolean; readonly locks?: LockManagerLike };
   readonly WebSocket?: unknown;
   readonly sessionStorage?: unknown;

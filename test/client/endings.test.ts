@@ -96,7 +96,7 @@ describe('an open connection', () => {
     expect([status, attempt]).toEqual([verdict === 'final' ? 'closed' : 'waiting', 1]);
     expect([error?.code, error?.message, error?.cause]).toMatchObject([
       'closed',
-      `Connection closed: ${code} because`,
+      `Connection failed: ${code} because`,
       { code, reason: 'because' },
     ]);
     if (verdict === 'final') return;
@@ -112,7 +112,7 @@ describe('an open connection', () => {
     expect(closes).toMatchObject([{ code: 1005, reason: '' }]);
     expect(client.getSnapshot()).toMatchObject({
       status: 'waiting',
-      error: { message: 'Connection closed: 1005' },
+      error: { message: 'Connection failed: 1005' },
     });
     await client.ready;
   });
@@ -124,7 +124,7 @@ describe('an open connection', () => {
     expect(closes).toMatchObject([{ code: 1006, reason: '', wasClean: false }]);
     expect(client.getSnapshot()).toMatchObject({
       status: 'waiting',
-      error: { message: 'Connection closed: 1006' },
+      error: { message: 'Connection failed: 1006' },
     });
     await client.ready;
   });
@@ -162,7 +162,7 @@ describe('an attempt', () => {
     await until(() => closes.length === 2);
     expect(client.getSnapshot().status).toBe('waiting');
     expect(closes[1]?.error).toMatchObject({
-      message: `Could not connect: connect ECONNREFUSED 127.0.0.1:${proxy.port}`,
+      message: `Connection failed: connect ECONNREFUSED 127.0.0.1:${proxy.port}`,
       cause: { code: 'ECONNREFUSED' },
     });
     await proxy.refuse(false);
@@ -206,7 +206,7 @@ describe('an attempt', () => {
       expect(closes).toMatchObject([{ code: 1006, wasClean: false }]);
       expect(client.getSnapshot()).toMatchObject({
         status: 'waiting',
-        error: { message: `Could not connect: Unexpected server response: ${status}` },
+        error: { message: `Connection failed: Unexpected server response: ${status}` },
       });
     },
   );
@@ -217,7 +217,7 @@ describe('an attempt', () => {
     await until(() => closes.length === 1);
     expect(client.getSnapshot()).toMatchObject({
       status: 'waiting',
-      error: { message: 'Could not connect: socket hang up' },
+      error: { message: 'Connection failed: socket hang up' },
     });
   });
 

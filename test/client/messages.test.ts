@@ -238,7 +238,7 @@ describe('schema', () => {
     expect(errors.map(({ code, message }) => [code, message])).toEqual([
       ['bad-message', 'Bad message: not a number'],
     ]);
-    expect(errors[0]?.cause).toMatchObject({ issues: [{ message: 'not a number' }] });
+    expect(errors[0]?.cause).toMatchObject({ cause: [{ message: 'not a number' }] });
   });
 
   it('refuses everything where it is asynchronous or throws', async () => {
@@ -385,7 +385,7 @@ describe('close code 1009', () => {
     expect(errors.map(({ code, message }) => [code, message])).toEqual([
       ['too-large', 'The server refused a message.'],
     ]);
-    expect(errors[0]?.cause).toMatchObject({ message: 'Connection closed: 1009 too big' });
+    expect(errors[0]?.cause).toMatchObject({ message: 'Connection failed: 1009 too big' });
   });
 });
 

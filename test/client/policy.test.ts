@@ -188,12 +188,12 @@ describe('retries', () => {
     expect([status, error?.code, error?.message]).toEqual([
       'closed',
       'closed',
-      'Could not connect: first',
+      'Connection failed: first',
     ]);
     expect(closes.map((close) => close.error.message)).toEqual([
-      'Could not connect: first',
-      'Could not connect: second',
-      'Could not connect: third',
+      'Connection failed: first',
+      'Connection failed: second',
+      'Connection failed: third',
     ]);
     await clock.advance(100_000);
     expect([dialer.dials.length, clock.timers]).toEqual([3, 0]);
@@ -236,7 +236,7 @@ describe('retries', () => {
       expect(client.getSnapshot().attempt).toBe(attempt);
       expect(dialer.dials.length).toBe(attempt + 1);
     }
-    expect(client.getSnapshot().error?.message).toBe('Could not connect: 1006');
+    expect(client.getSnapshot().error?.message).toBe('Connection failed: 1006');
   });
 
   it('replaces an open socket on reconnect(): the old one first, and says so', async () => {
@@ -297,7 +297,7 @@ describe('credentials', () => {
       expect(client.getSnapshot().status).toBe('open');
       dialer.end(code, 'expired');
       const { status, error } = client.getSnapshot();
-      expect([status, error?.message]).toEqual(['closed', `Connection closed: ${code} expired`]);
+      expect([status, error?.message]).toEqual(['closed', `Connection failed: ${code} expired`]);
       await clock.advance(60_000);
       expect(contexts.length).toBe(2);
     }
@@ -373,7 +373,7 @@ describe('url providers', () => {
     const { status, error } = client.getSnapshot();
     expect(status).toBe('waiting');
     expect(error?.message).toBe(
-      name.endsWith('nothing') ? 'Could not connect: 1006' : 'Could not connect: no token',
+      name.endsWith('nothing') ? 'Connection failed: 1006' : 'Connection failed: no token',
     );
     if (!name.endsWith('nothing')) expect(error?.cause).toEqual(new Error('no token'));
     await clock.advance(60_000);
@@ -507,7 +507,7 @@ describe('close', () => {
     await clock.flush();
     dialer.end(1006, '', new Error('ECONNREFUSED'));
     client.close();
-    expect(client.getSnapshot().error?.message).toBe('Could not connect: ECONNREFUSED');
+    expect(client.getSnapshot().error?.message).toBe('Connection failed: ECONNREFUSED');
   });
 
   it('keeps what is queued for the next connection', async () => {

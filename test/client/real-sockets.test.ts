@@ -217,6 +217,6 @@ describe('mock-socket', () => {
     expect([received, seen]).toEqual([['{"n":1}'], [{ echo: { n: 1 } }]]);
     server.clients()[0]?.close({ code: 4400, reason: 'no', wasClean: true });
     await until(() => client.getSnapshot().status === 'closed');
-    expect(client.getSnapshot().error?.message).toBe('Connection closed: 4400 no');
+    expect(client.getSnapshot().error?.message).toBe('Connection failed: 4400 no');
   });
 });
