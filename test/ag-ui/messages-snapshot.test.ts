@@ -51,6 +51,7 @@ describe('a messages snapshot', () => {
       { a: [2], b: null },
       { a: { 0: 1 }, b: null },
       { a: [1], c: null },
+      { a: [1], b: null, c: 1 },
     ]) {
       expect(reduce(before, snapshot([bot('b', 'x', { metadata })])).messages[0]?.metadata).toBe(
         metadata,
@@ -59,6 +60,13 @@ describe('a messages snapshot', () => {
     expect(reduce(before, snapshot([bot('b', 'x', { metadata: { b: null, a: [1] } })]))).toBe(
       before,
     );
+  });
+
+  it('does not take what every object inherits for equal', () => {
+    const metadata = JSON.parse('{"__proto__":{}}');
+    const before = threadOf(bot('b', 'x', { metadata }));
+    const after = reduce(before, snapshot([bot('b', 'x', { metadata: { a: 1 } })]));
+    expect(after.messages[0]?.metadata).toEqual({ a: 1 });
   });
 
   it.each([

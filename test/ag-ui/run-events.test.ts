@@ -156,6 +156,7 @@ describe('steps', () => {
     expect(steps(step('a'), step('b'), stepEnd('b'))).toBe('a');
     expect(steps(step('a'), step('b'), stepEnd('a'))).toBe('b');
     expect(steps(step('a'), step('a'), stepEnd('a'))).toBe('a');
+    expect(steps(step('a'), step('b'), step('a'), stepEnd('a'))).toBe('b');
     expect(steps(step('a'), stepEnd('a'))).toBeUndefined();
   });
 

@@ -71,6 +71,12 @@ describe('text messages', () => {
     expect(thread.messages.map((m) => m.content)).toEqual(['12', '']);
   });
 
+  it('goes to the last of several messages that came with one id', () => {
+    const message = { id: 'm', role: 'assistant', content: '' };
+    const thread = reduce(threadOf(message, message), text('m', 'x'));
+    expect(thread.messages.map((m) => m.content)).toEqual(['', 'x']);
+  });
+
   it('keeps every message that did not change', () => {
     const before = reduceAll(start('a'), start('b'), start('c'));
     const after = reduce(before, text('b', 'x'));
