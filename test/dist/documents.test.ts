@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Consumer, createConsumer, root } from './consumer.ts';
+import { publicNames } from './public-names.ts';
 
 const documents = [
   'README.md',
@@ -44,20 +45,35 @@ function readBlocks(name: string): Block[] {
 const given = `
 import type { ReactNode } from 'react';
 import type { WebSocketClient } from 'runsocket';
-import type { AgUiAgent, AgUiThread } from 'runsocket/ag-ui';
+import type { AgUiAgent } from 'runsocket/ag-ui';
 
 declare global {
   const client: WebSocketClient;
   const agent: AgUiAgent;
-  const url: string;
-  const userId: string;
+  const useState: typeof import('react').useState;
   function getToken(): string;
   function refreshToken(): Promise<string>;
   function readFile(path: string): Promise<string>;
   function showSignIn(): void;
-  function render(thread: AgUiThread<unknown>): void;
   function ask(question: string): Promise<boolean>;
   function Message(props: { readonly message: unknown }): ReactNode;
+}
+`;
+
+// Packages of the reader's application that are not installed here, as far as snippets use them.
+const foreign = `
+declare module '@react-native-async-storage/async-storage' {
+  const AsyncStorage: {
+    getItem(key: string, callback?: (error?: Error, result?: string) => void): Promise<string | null>;
+    setItem(key: string, value: string, callback?: (error?: Error) => void): Promise<void>;
+    removeItem(key: string, callback?: (error?: Error) => void): Promise<void>;
+  };
+  export default AsyncStorage;
+}
+declare module 'react-native' {
+  export const AppState: {
+    addEventListener(type: 'change', listener: (state: string) => void): { remove(): void };
+  };
 }
 `;
 
@@ -77,6 +93,7 @@ let consumer: Consumer;
 beforeAll(async () => {
   consumer = await createConsumer();
   await consumer.write('given.d.ts', given);
+  await consumer.write('foreign.d.ts', foreign);
 });
 afterAll(() => consumer?.remove());
 
@@ -86,11 +103,27 @@ async function check(name: string, files: readonly string[], options: object): P
   const project = `tsconfig.${name}.json`;
   await consumer.write(
     project,
-    JSON.stringify({ compilerOptions, files: ['given.d.ts', ...files] }),
+    JSON.stringify({ compilerOptions, files: ['given.d.ts', 'foreign.d.ts', ...files] }),
   );
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   const { stdout, stderr } = await consumer.node(tsc, '-p', project, '--pretty', 'false');
   return `${stdout}${stderr}`;
+}
+
+/** The imports that a snippet leaves out: of names of the package that it uses and does not import. */
+function importsFor(text: string): string {
+  const imports = Object.entries(publicNames).map(([entry, { values, types }]) => {
+    const isMissing = (name: string) =>
+      new RegExp(`\\b${name}\\b`).test(text) &&
+      !new RegExp(`import [^;]*\\b${name}\\b[^;]* from|(interface|type) ${name}\\b`).test(text);
+    const names = [
+      ...values.filter(isMissing),
+      ...types.filter(isMissing).map((name) => `type ${name}`),
+    ];
+    const from = entry === 'index' ? 'runsocket' : `runsocket/${entry}`;
+    return names.length ? `import { ${names.join(', ')} } from '${from}';` : '';
+  });
+  return imports.join('');
 }
 
 /** Writes the blocks of a document as modules, each at the line that it has in the document. */
@@ -101,7 +134,8 @@ async function writeBlocks(name: string, languages: readonly string[]): Promise<
     const file = `${name}/line-${line}.${language}`;
     await mkdir(dirname(join(consumer.dir, file)), { recursive: true });
     // The mark of a module goes behind the text, which stays on its own lines.
-    await consumer.write(file, `${'\n'.repeat(line - 1)}${text}\nexport {};\n`);
+    const head = language.startsWith('ts') ? importsFor(text) : '';
+    await consumer.write(file, `${head}${'\n'.repeat(line - 1)}${text}\nexport {};\n`);
     files.push(file);
   }
   return files;
@@ -117,6 +151,7 @@ describe.each(['README.md', 'docs/recipes.md'])('the code in %s', (name) => {
 
   it('has no mistake that a compiler sees in JavaScript', async () => {
     const files = await writeBlocks(name, ['js', 'jsx', 'mjs']);
+    if (!files.length) return;
     const loose = { allowJs: true, checkJs: true, strict: false };
     expect(await check(`${name.replaceAll(/\W/g, '-')}-js`, files, loose)).toBe('');
   });

@@ -90,10 +90,17 @@ describe('Node ends by itself', () => {
 
   it('after close() while a server never upgrades the connection', async () => {
     const url = await startSilence();
-    const body = `const client = createWebSocketClient('${url}', { WebSocket });
-      client.hold();
-      ${untilStatus('connecting')}
-      await new Promise((go) => setTimeout(go, 50));`;
+    const body = `let client;
+      await new Promise((dialled) => {
+        class Watched extends WebSocket {
+          constructor(...args) {
+            super(...args);
+            setImmediate(dialled);
+          }
+        }
+        client = createWebSocketClient('${url}', { WebSocket: Watched });
+        client.hold();
+      });`;
     expect(await liveOn('upgrade', body, 'client.close();')).toBeLessThan(patience);
   });
 
