@@ -20,6 +20,8 @@ export interface Feed<E, Offset extends number | string> {
   readonly position: RunPosition<E, Offset>;
   /** How many places wait behind a hole. */
   readonly held: number;
+  /** The lowest of them. */
+  readonly lowest: Offset | undefined;
   /** The server said that its offsets have no holes. */
   promise(): void;
   /** Gives out, drops as known, or holds behind a hole; `true`: the lowest held place came again, so the server has nothing to fill the hole with. */
@@ -72,6 +74,9 @@ export function createFeed<E, Offset extends number | string>(
     },
     get held() {
       return held.length;
+    },
+    get lowest() {
+      return held[0]?.[0];
     },
     promise() {
       promised = dense = true;

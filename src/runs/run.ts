@@ -118,6 +118,10 @@ export function createRunMachine<E, Offset extends number | string>(
   /** A hole is waited for, and was asked for again. */
   let waiting = false;
   let asked = false;
+  /** The server has begun to answer; one that does not say so has with the next event. */
+  let answered = false;
+  /** The lowest place that was held when the hole was asked for. */
+  let lowest: Offset | undefined;
   let startedId: string | undefined;
   let terminal: End | undefined;
   /** The end that the server told, while events before it are missing. */
@@ -197,6 +201,8 @@ export function createRunMachine<E, Offset extends number | string>(
 
   function askAgain() {
     asked = true;
+    answered = epoch === undefined;
+    lowest = feed.lowest;
     world.resume(cursorOf());
     wait('hole', holePatience);
   }
@@ -204,16 +210,15 @@ export function createRunMachine<E, Offset extends number | string>(
   // Looks at what is left behind a hole once the feed has moved, or has not.
   function watchHole(moved: boolean) {
     if (told && !isMissing(told)) return finishAsTold(told);
-    if (!feed.held) {
-      if (waiting && !told) {
-        waiting = asked = false;
-        wait('hole');
-      }
-    } else if (moved || !asked) {
-      if (moved) asked = false;
+    if (moved) asked = false;
+    if (feed.held || told) {
+      if (asked) return;
       if (feed.held >= holdLimit) askAgain();
       else wait('hole', holeWait, waiting && !moved);
       waiting = true;
+    } else if (waiting) {
+      waiting = asked = false;
+      wait('hole');
     }
   }
 
@@ -235,6 +240,13 @@ export function createRunMachine<E, Offset extends number | string>(
     else {
       finish(terminal ?? (status === 'finished' || status === 'cancelled' ? status : 'failed'));
     }
+  }
+
+  // The server has no more than this. Some tell the number of events where the last offset belongs.
+  function finishWithout(control: Extract<RunControl, { type: 'run.end' }>) {
+    if (isMissing(control, 1)) loseEvents();
+    while (feed.held) feed.accept();
+    finishAsTold(control);
   }
 
   function onUnknown(reason: string) {
@@ -321,7 +333,7 @@ export function createRunMachine<E, Offset extends number | string>(
           return;
         }
       }
-      if (feed.receive(offset, events) && asked) acceptHole();
+      if (feed.receive(offset, events) && asked && answered && offset === lowest) acceptHole();
       else if (feed.held || waiting || told) watchHole(cursorOf() !== cursor);
     },
     control(control) {
@@ -335,6 +347,7 @@ export function createRunMachine<E, Offset extends number | string>(
           if (old !== epoch) world.note({ epoch });
           feed.promise();
           comparing = false;
+          answered = true;
           next = Number.isSafeInteger(control.next) ? control.next : undefined;
           if (old === undefined || old === epoch || cursorOf() === undefined) return;
           reset();
@@ -353,11 +366,7 @@ export function createRunMachine<E, Offset extends number | string>(
         }
         case 'run.end':
           if (!isMissing(control)) return finishAsTold(control);
-          if (told) {
-            // Some servers tell the number of events here in place of the last one's offset.
-            if (isMissing(control, 1)) loseEvents();
-            return finishAsTold(control);
-          }
+          if (told && asked) return finishWithout(control);
           told = control;
           waiting = true;
           return wait('hole', holeWait, true);
@@ -401,10 +410,7 @@ export function createRunMachine<E, Offset extends number | string>(
         else fail('start-unknown', 'was never confirmed to have started');
       } else if (!asked) askAgain();
       else if (feed.held) acceptHole();
-      else if (told) {
-        if (isMissing(told, 1)) loseEvents();
-        finishAsTold(told);
-      }
+      else if (told) finishWithout(told);
     },
   };
 }
