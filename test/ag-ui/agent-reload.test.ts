@@ -160,12 +160,12 @@ describe('a reload', () => {
 });
 
 describe('the checkpoint', () => {
-  it('is written at pagehide alone, the thread in it', async () => {
+  it('is written at pagehide alone, offset and thread in one', async () => {
     const { world, agent } = await running();
     expect(world.stored()?.runs[0]).not.toHaveProperty('checkpoint');
     world.page.dispatch('pagehide');
     expect(world.stored()?.runs[0]).toMatchObject({
-      checkpoint: { thread: JSON.parse(JSON.stringify(agent.getSnapshot())) },
+      checkpoint: { offset: 1, thread: JSON.parse(JSON.stringify(agent.getSnapshot())) },
     });
   });
 
@@ -233,6 +233,45 @@ describe('the checkpoint', () => {
       expect(next.socket.sent).toEqual([{ type: 'resume', runId: 'a' }]);
       expect(texts(agent)).toEqual(['Hi']);
     }
+  });
+
+  it('with an offset that is none is not used', async () => {
+    const { world } = await running();
+    world.page.dispatch('pagehide');
+    const stored = world.stored();
+    for (const offset of [null, 2 ** 60, { a: 1 }, true]) {
+      const runs = stored?.runs.map((run) => ({
+        ...run,
+        checkpoint: { ...(run.checkpoint as object), offset },
+      }));
+      const bytes = createStorageBytes();
+      bytes.map.set('runsocket:ag-ui', JSON.stringify({ v: 1, runs }));
+      const next = createWorld({ storage: bytes });
+      const agent = next.agent();
+      agent.subscribe(() => {});
+      await next.settle();
+      expect(next.socket.sent).toEqual([{ type: 'resume', runId: 'a' }]);
+      next.socket.receive(...createLog('a').frames(started('a'), says('one')));
+      expect(texts(agent)).toEqual(['Hi', 'one']);
+    }
+  });
+
+  it('of an execution that is gone is never used again', async () => {
+    const { world } = await running();
+    world.socket.receive({ type: 'hello', v: 1, caps: ['accepted'] });
+    world.socket.receive({ type: 'run.accepted', runId: 'a', epoch: 'e1', next: 2 });
+    const second = world.reload();
+    second.agent().subscribe(() => {});
+    await second.settle();
+    second.socket.receive({ type: 'hello', v: 1, caps: ['accepted'] });
+    second.socket.receive({ type: 'run.accepted', runId: 'a', epoch: 'e2', next: 9 });
+    // Left before anything of the new log came.
+    const third = second.reload();
+    const agent = third.agent();
+    agent.subscribe(() => {});
+    await third.settle();
+    expect(third.socket.sent).toEqual([{ type: 'resume', runId: 'a' }]);
+    expect(texts(agent)).toEqual(['Hi']);
   });
 });
 
@@ -409,6 +448,13 @@ describe("policy 'cancel'", () => {
     world.client.reconnect();
     await world.settle();
     expect(types(world)).toEqual(['run a']);
+  });
+
+  it('does not abort on an idle swap, which is no drop', async () => {
+    const { world, agent } = await running({ policy: 'cancel' });
+    await world.clock.advance(31_000);
+    expect(world.network.sockets.length).toBe(2);
+    expect(agent.getSnapshot().status).toBe('running');
   });
 });
 

@@ -424,6 +424,31 @@ describe('asynchronous storage', () => {
     expect(next.socket.sent.map(({ type, runId }) => `${type} ${runId}`)).toEqual(['run b']);
   });
 
+  it('keeps the records of two agents of one name', async () => {
+    const bytes = createStorageBytes();
+    const page = bytes.page();
+    const world = createWorld({
+      storage: bytes,
+      sessionStorage: {
+        getItem: async (key) => page.getItem(key),
+        setItem: async (key, value) => page.setItem(key, value),
+        removeItem: async (key) => page.removeItem(key),
+      },
+    });
+    const one = world.agent({ threadId: 't1' });
+    const two = world.agent({ threadId: 't2' });
+    await world.settle();
+    one.run({}, { runId: 'a' });
+    two.run({}, { runId: 'b' });
+    await world.clock.advance(1_000);
+    expect(
+      world
+        .stored()
+        ?.runs.map(({ runId }) => runId)
+        .sort(),
+    ).toEqual(['a', 'b']);
+  });
+
   it('is not written for ever after dispose()', async () => {
     const { world, agent, slow } = await streaming();
     agent.dispose();

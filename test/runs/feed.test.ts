@@ -160,6 +160,16 @@ describe('a gap in offsets that were consecutive', () => {
     expect(seen).toEqual(Array.from({ length: 300 }, (_, n) => n));
   });
 
+  it('does not become a loss because more events than that are on their way behind it', async () => {
+    const { world, seen } = await follow();
+    world.socket.receive(at(0), at(1));
+    // The server writes on while the question travels.
+    for (let offset = 3; offset < 500; offset++) world.socket.receive(at(offset));
+    expect(world.socket.sent.slice(1)).toEqual([{ type: 'resume', runId: 'a', after: 1 }]);
+    for (let offset = 2; offset < 500; offset++) world.socket.receive(at(offset));
+    expect(seen).toEqual(Array.from({ length: 500 }, (_, n) => n));
+  });
+
   it('loses nothing that was held when the connection drops', async () => {
     const { world, seen } = await follow();
     world.socket.receive(at(0), at(1), at(3), at(4));

@@ -353,6 +353,44 @@ describe('run.end', () => {
     expect(run.getSnapshot().status).toBe('finished');
   });
 
+  it('that comes again drops nothing that is held behind another hole', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    const seen: unknown[] = [];
+    run.on('event', (event) => seen.push(event.n));
+    await world.settle();
+    const at = (offset: number) => ({ runId: 'a', offset, event: { type: 'CUSTOM', n: offset } });
+    const end = { type: 'run.end', runId: 'a', offset: 6, status: 'finished' };
+    world.socket.receive({ type: 'hello', v: 1, caps: ['accepted', 'end'] });
+    world.socket.receive({ type: 'run.accepted', runId: 'a', epoch: 'e', next: 0 });
+    world.socket.receive(at(0), at(1), at(3), at(4), at(5), at(6), end);
+    await world.clock.advance(300);
+    expect(world.socket.sent.at(-1)).toEqual({ type: 'resume', runId: 'a', after: 1 });
+    world.socket.receive(at(2), end);
+    expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    expect(run.getSnapshot().status).toBe('finished');
+  });
+
+  it('that comes again while another event is missing waits for that one too', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    const seen: unknown[] = [];
+    run.on('event', (event) => seen.push(event.n));
+    await world.settle();
+    const at = (offset: number) => ({ runId: 'a', offset, event: { type: 'CUSTOM', n: offset } });
+    const end = { type: 'run.end', runId: 'a', offset: 6, status: 'finished' };
+    world.socket.receive({ type: 'hello', v: 1, caps: ['accepted', 'end'] });
+    world.socket.receive({ type: 'run.accepted', runId: 'a', epoch: 'e', next: 0 });
+    world.socket.receive(at(0), at(1), end);
+    await world.clock.advance(300);
+    expect(world.socket.sent.at(-1)).toEqual({ type: 'resume', runId: 'a', after: 1 });
+    world.socket.receive(at(2), at(3), at(5), at(6), end);
+    await world.clock.advance(300);
+    world.socket.receive(at(4), at(5), at(6), end);
+    expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    expect(run.getSnapshot().status).toBe('finished');
+  });
+
   it('after a cancel leaves every end but success as cancelled', async () => {
     for (const [status, expected] of [
       ['error', 'cancelled'],
