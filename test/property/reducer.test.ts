@@ -15,7 +15,7 @@ afterAll(() => {
 });
 
 describe('applyAgUiEvent on 400 random legal streams', () => {
-  it('makes the messages, state and interrupts that @ag-ui/client makes', async () => {
+  it('makes the messages and the state that @ag-ui/client makes', async () => {
     const seen = new Map<string, number>();
     for (const seed of seeds) {
       const { events, messages, state } = generateRuns(seed);
