@@ -25,6 +25,24 @@ export default defineConfig({
           testTimeout: 20_000,
         },
       },
+      {
+        // The oldest React that is supported, from a workspace of its own.
+        resolve: {
+          alias: [
+            {
+              find: /^(react|react-dom)(?=$|\/)/,
+              replacement: `${import.meta.dirname}/test/react/react-18/node_modules/$1`,
+            },
+          ],
+        },
+        test: {
+          name: 'react-18',
+          environment: 'jsdom',
+          include: ['test/react/{server-rendering,strict-mode}.test.tsx'],
+          env: { REACT: '18.0.0' },
+          testTimeout: 20_000,
+        },
+      },
     ],
   },
 });

@@ -1,4 +1,4 @@
-import { act, type ReactNode, StrictMode } from 'react';
+import { type ReactNode, StrictMode } from 'react';
 import { hydrateRoot } from 'react-dom/client';
 import { renderToString } from 'react-dom/server';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -142,19 +142,15 @@ describe('server rendering', () => {
     document.body.append(container);
     agent.setMessages([]);
     const recovered: unknown[] = [];
-    Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
-    await act(async () => {
-      const root = hydrateRoot(container, <Chat agent={agent} />, {
-        onRecoverableError: (error) => recovered.push(error),
-      });
-      cleanUp.push(() => {
-        Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: false });
-        root.unmount();
-        container.remove();
-      });
-      agent.setState({ title: 'early' });
+    const root = hydrateRoot(container, <Chat agent={agent} />, {
+      onRecoverableError: (error) => recovered.push(error),
     });
-    expect(container.textContent).toContain('idle|early|early|0|');
+    cleanUp.push(() => {
+      root.unmount();
+      container.remove();
+    });
+    agent.setState({ title: 'early' });
+    await until(() => container.textContent?.includes('idle|early|early|0|') === true);
     expectSilence(recovered);
   });
 });

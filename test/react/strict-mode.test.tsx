@@ -1,4 +1,4 @@
-import { StrictMode } from 'react';
+import { StrictMode, version } from 'react';
 import { createRoot } from 'react-dom/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
@@ -63,6 +63,10 @@ function mount(agent: AgUiAgent) {
 
 const sent = (type: string) =>
   server.received.filter((message) => (message as { type: string }).type === type);
+
+it('runs on the React that it is meant for', () => {
+  expect(version).toMatch(process.env.REACT ?? /^19\./);
+});
 
 describe('under StrictMode, 20 hooks on one agent', () => {
   it('make one connection and one resume', async () => {
