@@ -1,3 +1,4 @@
+import { equalJson } from '../internal/equal-json.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import {
   type Container,
@@ -31,28 +32,6 @@ function copyOf(source: Container): Container {
   const copy = { __proto__: null } as unknown as Writable;
   for (const key of keys) copy[key] = source[key];
   return Object.setPrototypeOf(copy, Object.prototype);
-}
-
-/** Compares JSON values, with a stack of its own: documents may be deeper than the call stack. */
-function isEqual(left: unknown, right: unknown): boolean {
-  const pairs = [left, right];
-  while (pairs.length) {
-    const a = pairs.pop() as Writable;
-    const b = pairs.pop() as Writable;
-    if (
-      a !== b &&
-      !(
-        isContainer(a) &&
-        isContainer(b) &&
-        Array.isArray(a) === Array.isArray(b) &&
-        Object.keys(a).length === Object.keys(b).length &&
-        Object.keys(a).every((key) => Object.hasOwn(b, key) && pairs.push(a[key], b[key]))
-      )
-    ) {
-      return false;
-    }
-  }
-  return true;
 }
 
 /**
@@ -150,7 +129,7 @@ export function applyPatch<T>(document: T, operations: readonly JsonPatchOperati
         if (value === undefined) fail('no value');
         if (op === 'add' || op === 'replace') write(path, op, value);
         else if (op !== 'test') fail('no operation');
-        else if (!isEqual(read(path), value)) fail('no match');
+        else if (!equalJson(read(path), value)) fail('no match');
       }
     } catch (error) {
       throw new RunSocketError(

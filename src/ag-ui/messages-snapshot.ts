@@ -1,4 +1,4 @@
-import { isEqual } from './is-equal.ts';
+import { equalJson } from '../internal/equal-json.ts';
 import type { AgUiMessage } from './messages.ts';
 import { kindOf } from './text-events.ts';
 import { type Draft, isObject, isText, itemsOf, merge, type WireEvent } from './thread-edits.ts';
@@ -53,7 +53,7 @@ export function applyMessagesSnapshot(draft: Draft, event: WireEvent): void {
   for (const message of old) {
     const other = incoming.get(message.id);
     // An equal message stays the same object, so that views of a long thread need not render again.
-    if (other) messages.push(isEqual(message, other, comparedDepth) ? message : other);
+    if (other) messages.push(equalJson(message, other, comparedDepth) ? message : other);
     else if (isKept(message)) messages.push(message);
     incoming.delete(message.id);
   }

@@ -22,7 +22,7 @@ export function encode(
 ): WebSocketData {
   const data = serialize(message as never);
   if (getSize(data) === undefined) {
-    throw new RunSocketError('invalid-argument', 'This is no message.');
+    throw new RunSocketError('invalid-argument', 'No message.');
   }
   return data as WebSocketData;
 }
@@ -32,6 +32,6 @@ export function validate<In>(message: unknown, schema: StandardSchema<In> | unde
   if (!schema) return message as In;
   const result = schema['~standard'].validate(message);
   if ('value' in result && !result.issues) return result.value;
-  const { issues } = result as { readonly issues?: readonly { readonly message: string }[] };
-  throw new TypeError(issues?.[0]?.message ?? 'asynchronous schema', { cause: issues });
+  // An issue also names the place in the message.
+  throw (result as { readonly issues?: readonly unknown[] }).issues?.[0] ?? result;
 }

@@ -8,6 +8,7 @@ import {
   type DialEnd,
   type Dialer,
 } from './dialer.ts';
+import { guard } from './guard.ts';
 import { createLiveness } from './heartbeat.ts';
 import { listenToPage } from './page-events.ts';
 import type {
@@ -25,7 +26,7 @@ import type { Wire } from './wire.ts';
 /** What a client can be given in place of the real thing. */
 export interface ClientInternals {
   readonly environment: BaseEnvironment | Environment;
-  /** @default partysocket on the `WebSocket` option or the global one */
+  /** Makes what dials with the `WebSocket` option or the global one. @default on partysocket */
   readonly dialer?: CreateDialer;
 }
 
@@ -62,8 +63,8 @@ function describe(cause: {
   readonly reason?: string;
 }): RunSocketError {
   const { message, code = cause, reason = '' } = cause;
-  const text = `Connection failed: ${message || `${code} ${reason}`.trim()}`;
-  return new RunSocketError('closed', text, cause);
+  const text = `Connection failed: ${message || code} ${reason}`;
+  return new RunSocketError('closed', text.trim(), cause);
 }
 
 /** Make a connection; it does nothing before `connect()`. */
@@ -73,9 +74,15 @@ export function createConnection<In, Out>(
   internals: ClientInternals,
   handlers: ConnectionHandlers,
 ): Connection {
-  const { environment, dialer: createDialer } = internals;
+  const { environment, dialer: createDialer = createPartyDialer } = internals;
   const { now, page, setTimer } = environment;
-  const { connectTimeout = 8_000, heartbeat = {}, maxRetries = Infinity, protocols } = options;
+  const {
+    connectTimeout = 8_000,
+    heartbeat,
+    maxRetries = Infinity,
+    protocols,
+    shouldReconnect,
+  } = options;
   const { interval, timeout = 5_000, message: ownPing } = heartbeat || {};
   const liveness = createLiveness();
   let { backoff = {} } = options;
@@ -97,9 +104,10 @@ export function createConnection<In, Out>(
   const isOpen = () => state.status === 'open';
 
   // Leaves the present status. `go` follows, and nothing of the caller's runs in between.
-  const leave = () => {
+  const leave = (code?: number, text?: string) => {
     stopTimer();
     stopLook();
+    dialer?.stop(code, text);
   };
 
   // `why` and `how` the socket or the attempt ended.
@@ -107,8 +115,8 @@ export function createConnection<In, Out>(
     status: ConnectionState['status'],
     why?: RunSocketError,
     how: DialEnd = givenUp,
-    retryAt?: number,
     next?: AbortController,
+    retryAt?: number,
   ) => {
     const wasOpen = isOpen();
     const given = controller;
@@ -125,10 +133,9 @@ export function createConnection<In, Out>(
 
   const end = (status: 'idle' | 'closed', why: RunSocketError, how: DialEnd = givenUp) => {
     if ([status, 'closed'].includes(state.status)) return;
-    leave();
+    leave(how.code, how.reason);
     stopPage?.();
     stopPage = undefined;
-    dialer?.stop(how.code, how.reason);
     go(status, why, how);
   };
 
@@ -136,18 +143,16 @@ export function createConnection<In, Out>(
     const { WebSocket = page.WebSocket } = options;
     if (why === 'first' && stopPage) return;
     leave();
-    // While waiting, the dialer is ready for the next attempt.
-    if (state.status !== 'waiting') dialer?.stop();
     if (!stopPage) {
       state = { status: 'idle', attempt: 0 };
       attempt = 0;
       needsAuth = false;
       stopPage = listenToPage(page, pageListeners);
     }
-    if (!WebSocket && !createDialer) {
-      return end('closed', new RunSocketError('unsupported', 'No WebSocket: pass one.'));
+    if (!WebSocket) {
+      return end('closed', new RunSocketError('unsupported', 'No WebSocket.'));
     }
-    dialer ??= (createDialer ?? createPartyDialer)(WebSocket as WebSocketConstructor, {
+    dialer ??= createDialer(WebSocket as WebSocketConstructor, {
       onOpen,
       onMessage(data) {
         liveness.frame(now());
@@ -156,17 +161,16 @@ export function createConnection<In, Out>(
       onEnd: ended,
     });
     reason = needsAuth ? 'auth' : why;
-    stopTimer = setTimer(() => {
-      dialer?.stop();
-      ended(broken, 0, new RunSocketError('timeout', `Not open within ${connectTimeout} ms.`));
-    }, connectTimeout);
+    stopTimer = setTimer(
+      () => ended(broken, 0, new RunSocketError('timeout', 'Connect timeout.')),
+      connectTimeout,
+    );
     const next = new AbortController();
     const { signal } = next;
     const context = { attempt, reason, signal };
     const ask = async (provider: unknown) =>
       typeof provider === 'function' ? provider(context) : provider;
-    go('connecting', isOpen() ? error : undefined, givenUp, undefined, next);
-    if (signal.aborted) return;
+    go('connecting', isOpen() ? error : undefined, undefined, next);
     Promise.all([ask(url), ask(protocols)]).then(
       ([address, names]) => signal.aborted || dialer?.dial(`${address}`, names),
       (cause) => signal.aborted || ended(broken, cause),
@@ -179,7 +183,7 @@ export function createConnection<In, Out>(
     // The browser may be wrong about it.
     if (page.navigator?.onLine === false) delay = Math.max(delay, 30_000);
     if (!isSuspended) stopTimer = setTimer(() => connect('retry'), delay);
-    go('waiting', why, how, isSuspended ? undefined : now() + delay);
+    go('waiting', why, how, undefined, isSuspended ? undefined : now() + delay);
   };
 
   function ended(
@@ -192,11 +196,7 @@ export function createConnection<In, Out>(
     leave();
     attempt++;
     needsAuth ||= isAuth;
-    try {
-      isRetried = options.shouldReconnect?.({ ...how, error }) ?? isRetried;
-    } catch (thrown) {
-      environment.report(thrown);
-    }
+    isRetried = guard(environment.report, () => shouldReconnect?.({ ...how, error })) ?? isRetried;
     if (!handlers.isWanted()) end('idle', error, how);
     else if (isRetried && attempt <= maxRetries) wait(error, how);
     else end('closed', error, how);
@@ -206,20 +206,20 @@ export function createConnection<In, Out>(
     stopLook();
     if (!isOpen()) return;
     const isHidden = page.document?.visibilityState === 'hidden';
-    const { act, next } = liveness.look(now(), woken, isHidden);
+    const [act, next] = liveness.look(now(), woken, isHidden);
     if (next) stopLook = setTimer(look, next);
     if (act === 'ping') handlers.ping(pingMessage);
-    else if (act) connect('idle', new RunSocketError('timeout', 'Nothing came in time.'));
+    else if (act) connect('idle', new RunSocketError('timeout', 'Idle timeout.'));
   };
 
   const watch = (ms: number, message: () => unknown) => {
     pingMessage = message;
-    liveness.setPing({ interval: interval ?? ms, timeout }, now());
+    liveness.setPing(interval ?? ms, timeout, now());
     look();
   };
 
   function onOpen(): void {
-    leave();
+    stopTimer();
     controller = undefined;
     liveness.open(now());
     stopTimer = setTimer(() => {
@@ -237,7 +237,6 @@ export function createConnection<In, Out>(
   // Gives up whatever there is.
   const suspend = (text: string) => {
     leave();
-    dialer?.stop();
     wait(new RunSocketError('closed', text));
   };
 
@@ -250,7 +249,7 @@ export function createConnection<In, Out>(
   const pageListeners = {
     online: wake,
     offline() {
-      if (!isSuspended) suspend('Offline.');
+      if (!isSuspended) suspend('offline');
     },
     visibilitychange() {
       if (page.document?.visibilityState === 'visible') wake();
@@ -258,7 +257,7 @@ export function createConnection<In, Out>(
     pagehide() {
       handlers.page('hide');
       isSuspended = true;
-      suspend('Page left.');
+      suspend('pagehide');
     },
     pageshow() {
       if (!isSuspended) return;
@@ -272,9 +271,9 @@ export function createConnection<In, Out>(
     getSnapshot: () => state,
     connect,
     end,
-    transfer: (data) => isOpen() && !!dialer?.send(data),
+    transfer: (data) => !!dialer?.send(data),
     setPing(ms, message) {
-      if (heartbeat && ownPing === undefined) watch(ms, message);
+      if (heartbeat !== false && ownPing === undefined) watch(ms, message);
     },
     setIdleTimeout(ms) {
       liveness.setIdle(ms, now());

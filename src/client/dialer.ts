@@ -33,36 +33,21 @@ export interface Dialer {
 /** What makes a dialer. */
 export type CreateDialer = (WebSocket: WebSocketConstructor, handlers: DialHandlers) => Dialer;
 
-type Protocols = string | string[] | null;
-
 // Bundlers that follow Node's rules hand over the whole CommonJS module as its default export.
 const Engine: typeof PartySocket =
   (PartySocket as unknown as { readonly default?: typeof PartySocket }).default ?? PartySocket;
 
 /**
- * The dialer on partysocket.
- *
- * partysocket asks its url provider for every attempt; ours waits there until `dial()`. What was
- * stopped is never used again: the next `dial()` gets a fresh partysocket, because one that is
- * closing, or waiting for its provider, cannot be told to reconnect. Events are taken from the socket
- * itself: partysocket makes up a clean close after an `error`, and clones whatever it hands on.
+ * The dialer on partysocket: one for each attempt, which is never told to reconnect, because one that
+ * is closing, or waiting for its url, cannot be. Events are taken from the socket itself: partysocket
+ * makes up a clean close after an `error`, and clones whatever it hands on.
  */
 export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
   let engine: PartySocket | undefined;
   let attached: (WebSocketLike & { terminate?: () => void }) | undefined;
-  let target: Promise<readonly [string, Protocols]>;
-  let aim: (target: [string, Protocols]) => void;
-
-  const reset = () => {
-    attached = undefined;
-    target = new Promise((resolve) => {
-      aim = resolve;
-    });
-  };
-  reset();
 
   const end = (how: DialEnd, cause?: unknown) => {
-    reset();
+    attached = undefined;
     handlers.onEnd(how, cause);
   };
 
@@ -91,36 +76,21 @@ export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
     }
   }
 
-  const start = () => {
-    const own = new Engine(
-      () => target.then(([url]) => url),
-      // Asked together with the url, so it has to wait as long.
-      () => target.then(([, protocols]) => protocols),
-      {
+  return {
+    dial(url, protocols = []) {
+      engine = new Engine(url, protocols, {
         WebSocket: Socket,
         maxEnqueuedMessages: 0,
-        minReconnectionDelay: 0,
-        reconnectionDelayGrowFactor: 1,
-        connectionTimeout: 2 ** 31 - 1,
-        // Its timer would outlive a socket that is stopped while it opens.
+        maxRetries: 0,
         minUptime: 0,
-      },
-    );
-    own.binaryType = 'arraybuffer';
-    return own;
-  };
-
-  return {
-    dial(url, protocols) {
-      engine ??= start();
-      aim([url, protocols ?? null]);
+        connectionTimeout: 2 ** 31 - 1,
+      });
+      engine.binaryType = 'arraybuffer';
     },
     stop(code, reason) {
-      const stopped = engine;
       const socket = attached;
-      engine = undefined;
-      reset();
-      stopped?.close(code, reason);
+      attached = undefined;
+      engine?.close(code, reason);
       // Only `ws` has it: there a dead peer would keep the process alive for 30 s.
       if (!code) socket?.terminate?.();
     },

@@ -4,10 +4,10 @@ const grace = 1_000;
 const tick = 5_000;
 const longestIdle = 300_000;
 
-/** What to do now, and in how many ms to look again; nothing to look for without `next`. */
-export interface LivenessStep {
-  readonly act?: 'ping' | 'swap' | undefined;
-  readonly next?: number;
+/** The silence before a probe, or before a swap where nothing is pinged, and before a swap after a probe. */
+interface Watch {
+  readonly interval: number;
+  readonly timeout: number;
 }
 
 /** Tells a quiet socket from a dead one, by received frames alone. Has no timer: it is told the time. */
@@ -17,18 +17,26 @@ export interface Liveness {
   /** Any frame was received. */
   frame(now: number): void;
   /** Ping after `interval` ms of silence; swap when nothing came `timeout` ms after the ping. */
-  setPing(ping: { readonly interval: number; readonly timeout: number }, now: number): void;
+  setPing(interval: number, timeout: number, now: number): void;
   /** Swap after this silence, in ms, where nothing is pinged. Doubles up to 5 min while it stays quiet. */
   setIdle(ms: number | undefined, now: number): void;
-  /** `woken`: the page woke up. `hidden`: its timers may be throttled, so that a late look means nothing. */
-  look(now: number, woken: boolean, hidden: boolean): LivenessStep;
+  /**
+   * What to do now, and in how many ms to look again, if at all. `woken`: the page woke up. `hidden`:
+   * its timers may be throttled, so that a late look means nothing.
+   */
+  look(
+    now: number,
+    woken: boolean,
+    hidden: boolean,
+  ): readonly [act?: 'ping' | 'swap' | undefined, next?: number];
 }
 
 /** Make the liveness check of one client. */
 export function createLiveness(): Liveness {
-  let ping: { readonly interval: number; readonly timeout: number } | undefined;
-  let idleBase: number | undefined;
-  let idle = 0;
+  let ping: Watch | undefined;
+  let idle: Watch | undefined;
+  // As `idle`, with the silence that is allowed by now.
+  let quiet: Watch | undefined;
   // The last frame, or the last probe: a question that any frame answers.
   let since = 0;
   let probes = 0;
@@ -39,7 +47,7 @@ export function createLiveness(): Liveness {
   const frame = (now: number) => {
     since = now;
     probes = 0;
-    idle = idleBase ?? 0;
+    quiet = idle;
   };
 
   return {
@@ -49,38 +57,39 @@ export function createLiveness(): Liveness {
       probes = due = 0;
     },
     frame,
-    setPing(next, now) {
-      ping = next;
+    setPing(interval, timeout, now) {
+      ping = { interval, timeout };
       frame(now);
     },
-    setIdle(ms, now) {
-      if (ms === idleBase) return;
-      idleBase = ms;
+    setIdle(interval, now) {
+      if (interval === idle?.interval) return;
+      idle = interval === undefined ? interval : { interval, timeout: grace };
       frame(now);
     },
     look(now, woken, hidden) {
-      if (!ping && idleBase === undefined) {
-        due = 0;
-        return {};
-      }
-      const getLimit = () => (probes ? (ping ? ping.timeout : grace) : ping ? ping.interval : idle);
+      const watch = ping ?? quiet;
       // Timers run late after sleep, and the wall clock may be set back.
       const late = due && Math.max(now - due, looked - now);
-      let act: LivenessStep['act'];
+      let act: 'ping' | 'swap' | undefined;
+      due = 0;
+      if (!watch) return [];
+      let { interval } = watch;
       since = Math.min(since, now);
-      const isOver = now - since >= getLimit();
+      const isOver = now - since >= (probes ? watch.timeout : interval);
       // A late look may come before frames that arrived meanwhile: it asks once more.
-      if (isOver && (probes ? probes > 1 || late < grace : !ping && late < grace)) {
+      if (isOver && (probes > 1 || (late < grace && (probes || !ping)))) {
         act = 'swap';
-        if (!probes) idle = Math.min(idle * 2, longestIdle);
+        interval = Math.min(interval * 2, longestIdle);
+        if (!probes) quiet = { ...watch, interval };
       } else if (isOver || (late >= tick && !hidden) || (woken && !probes)) {
         probes++;
         since = now;
         if (ping) act = 'ping';
       }
+      const next = Math.min((probes ? watch.timeout : interval) - now + since, tick);
       looked = now;
-      due = now + Math.min(getLimit() - now + since, tick);
-      return { act, next: due - now };
+      due = now + next;
+      return [act, next];
     },
   };
 }

@@ -10,7 +10,7 @@ export function enqueue(
   limit: number,
   ...entry: readonly [WebSocketData, unknown]
 ): void {
-  if (outbox.size >= limit) throw new RunSocketError('queue-full', 'Too many messages wait.');
+  if (outbox.size >= limit) throw new RunSocketError('queue-full', 'Queue full.');
   outbox.add(entry);
 }
 

@@ -9,9 +9,7 @@ export function listenToPage(
   listeners: { readonly [Type in PageEventType]: () => void },
 ): () => void {
   const visit = (method: 'addEventListener' | 'removeEventListener') => {
-    for (const type of Object.keys(listeners) as PageEventType[]) {
-      page[method]?.(type, listeners[type]);
-    }
+    for (const type in listeners) page[method]?.(type, listeners[type as PageEventType]);
   };
   visit('addEventListener');
   return () => visit('removeEventListener');

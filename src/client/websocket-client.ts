@@ -3,6 +3,7 @@ import { RunSocketError } from '../internal/errors.ts';
 import { createListeners, type Listeners } from '../internal/observable.ts';
 import { encode, getSize, parseJson, validate } from './codec.ts';
 import { type ClientInternals, createConnection } from './connection.ts';
+import { guard } from './guard.ts';
 import { enqueue, flush, type Outbox } from './outbox.ts';
 import type {
   ConnectReason,
@@ -71,16 +72,10 @@ export function createClient<In = unknown, Out = unknown>(
   let settleReady: ((error?: RunSocketError) => void) | undefined;
 
   // Runs what belongs to somebody else: what it throws stops nothing here.
-  const guard = (task: () => void) => {
-    try {
-      task();
-    } catch (error) {
-      report(error);
-    }
-  };
+  const safely = (task: () => void) => guard(report, task);
 
   const record: Wire['inspect'] = (entry) => {
-    if (inspect) guard(() => inspect({ at: environment.now(), ...entry } as InspectRecord));
+    if (inspect) safely(() => inspect({ at: environment.now(), ...entry } as InspectRecord));
   };
 
   const renewReady = () => {
@@ -98,19 +93,18 @@ export function createClient<In = unknown, Out = unknown>(
   renewReady();
 
   // What `task` makes of a message, in an array; nothing where it throws.
-  const read = <Value>(data: unknown, task: () => Value): [Value] | undefined => {
-    try {
-      return [task()];
-    } catch (cause) {
-      const text = `Bad message: ${(cause as Error | undefined)?.message}`;
-      record({ type: 'drop', reason: 'bad-message', data });
-      listeners.error.emit(new RunSocketError('bad-message', text, cause));
-      return undefined;
-    }
-  };
+  const read = <Value>(data: unknown, task: () => Value) =>
+    guard(
+      (cause) => {
+        const text = `Bad message: ${(cause as Error | undefined)?.message}`;
+        record({ type: 'drop', reason: 'bad-message', data });
+        listeners.error.emit(new RunSocketError('bad-message', text, cause));
+      },
+      () => [task()] as const,
+    );
 
   const deliver = (message: unknown, isBatched: boolean) =>
-    guard(() => {
+    safely(() => {
       const checked =
         !wire.peer?.control(message) && read(message, () => validate(message, schema));
       if (!checked) return;
@@ -134,7 +128,7 @@ export function createClient<In = unknown, Out = unknown>(
       if (!parsed) return;
       const [message] = parsed;
       record({ type: 'frame', direction: 'in', data: message });
-      guard(() => {
+      safely(() => {
         const batch = wire.peer?.unpack(message);
         if (!batch) deliver(message, false);
         else
@@ -153,20 +147,20 @@ export function createClient<In = unknown, Out = unknown>(
       if (isOpening) {
         largest = undefined;
         settleReady?.();
-        guard(() => wire.peer?.open(reason));
+        safely(() => wire.peer?.open(reason));
         flush(outbox, transmit);
       } else if (status !== 'open') {
-        const error = final ? state.error : close?.error;
+        const error = state.error ?? close?.error;
         renewReady();
         if (final) settleReady?.(error);
         if (close?.code === 1009 && largest) {
           const { owner } = largest;
-          const text = 'The server refused a message.';
+          const text = 'Message too large.';
           const refused = new RunSocketError('too-large', text, close.error);
           if (owner === undefined) listeners.error.emit(refused);
-          else guard(() => wire.peer?.tooLarge(owner, refused));
+          else safely(() => wire.peer?.tooLarge(owner, refused));
         }
-        if (error && (final || wasOpen)) guard(() => wire.peer?.close({ error, final }));
+        if (error && (final || wasOpen)) safely(() => wire.peer?.close({ error, final }));
       }
       subscribers.emit();
       if (isOpening && state === getSnapshot()) listeners.open.emit(state);
@@ -174,11 +168,11 @@ export function createClient<In = unknown, Out = unknown>(
       if (close && (wasOpen || close.code === 1006)) listeners.close.emit(close);
     },
     ping: (message) =>
-      guard(() => {
+      safely(() => {
         const value = message();
         transmit(encode(value, serialize), value);
       }),
-    page: (type) => guard(() => wire.peer?.page(type)),
+    page: (type) => safely(() => wire.peer?.page(type)),
   });
   const { getSnapshot, connect, end } = connection;
 
@@ -188,7 +182,7 @@ export function createClient<In = unknown, Out = unknown>(
     connect(reason, error);
   };
 
-  const rest = () => end('idle', new RunSocketError('closed', 'Not needed.'));
+  const rest = () => end('idle', new RunSocketError('closed', 'idle'));
 
   const hold: Wire['hold'] = () => {
     const release = (now?: boolean) => {
@@ -221,7 +215,7 @@ export function createClient<In = unknown, Out = unknown>(
     send(message) {
       const data = encode(message, serialize);
       const { status, error } = getSnapshot();
-      if (status === 'closed') throw new RunSocketError('closed', 'The client is closed.', error);
+      if (status === 'closed') throw new RunSocketError('closed', 'Client closed.', error);
       want(0, 'first');
       // What waits goes first.
       if (!outbox.size && transmit(data, message)) return true;
@@ -233,8 +227,8 @@ export function createClient<In = unknown, Out = unknown>(
       want(0, 'manual', new RunSocketError('closed', 'reconnect()'));
     },
     close(code = 1000, reason = '') {
-      if (!/^(1000|[34]\d{3})$/.test(`${code}`) || new TextEncoder().encode(reason).length > 123) {
-        throw new RunSocketError('invalid-argument', 'Bad close code or reason.');
+      if (!/^(1000|[34]\d{3})$/.test(`${code}`) || new Blob([reason]).size > 123) {
+        throw new RunSocketError('invalid-argument', 'Bad code or reason.');
       }
       holders.delete(0);
       stopLinger();
@@ -245,8 +239,9 @@ export function createClient<In = unknown, Out = unknown>(
     },
   };
 
-  for (const type of Object.keys(on) as 'message'[]) {
-    if (on[type]) listeners[type].add(on[type]);
+  for (const type in on) {
+    const listener = on[type as 'message'];
+    if (listener) client.on(type as 'message', listener);
   }
   return client;
 }

@@ -1,19 +1,27 @@
 /**
- * Whether two JSON values are equal, whatever the order of their keys.
+ * Whether two JSON values are equal, whatever the order of their keys; `0` equals `-0`.
  *
- * Values that are nested deeper than `depth` count as different, so that cyclic ones come to an end.
+ * Values of more than `limit` members count as different, so that cyclic ones end too.
  */
-export function isEqual(left: unknown, right: unknown, depth: number): boolean {
-  if (left === right) return true;
-  if (!left || !right || typeof left !== 'object' || typeof right !== 'object') return false;
-  const keys = Object.keys(left);
-  return (
-    depth > 0 &&
-    Array.isArray(left) === Array.isArray(right) &&
-    keys.length === Object.keys(right).length &&
-    keys.every(
-      (key) =>
-        Object.hasOwn(right, key) && isEqual(left[key as never], right[key as never], depth - 1),
-    )
-  );
+export function equalJson(
+  left: unknown,
+  right: unknown,
+  limit: number = Number.POSITIVE_INFINITY,
+): boolean {
+  // A stack of its own: values may be deeper than the call stack.
+  const pairs = [left, right];
+  while (pairs.length) {
+    const a = pairs.pop();
+    const b = pairs.pop();
+    if (a === b) continue;
+    if (!a || !b || typeof a !== 'object' || typeof b !== 'object' || !limit--) return false;
+    const keys = Object.keys(a);
+    if (Array.isArray(a) !== Array.isArray(b) || keys.length !== Object.keys(b).length)
+      return false;
+    for (const key of keys) {
+      if (!Object.hasOwn(b, key)) return false;
+      pairs.push(a[key as never], b[key as never]);
+    }
+  }
+  return true;
 }

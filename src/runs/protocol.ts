@@ -108,15 +108,3 @@ export function agUiEventStatus(
   if (event.type !== 'RUN_FINISHED') return undefined;
   return isRecord(event.outcome) && event.outcome.type === 'cancelled' ? 'cancelled' : 'finished';
 }
-
-/** Whether two JSON values are equal, the order of keys aside. */
-export function equalJson(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || !a || !b) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && equalJson((a as Fields)[key], (b as Fields)[key]))
-  );
-}

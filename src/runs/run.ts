@@ -1,6 +1,7 @@
+import { equalJson } from '../internal/equal-json.ts';
 import { RunSocketError, type RunSocketErrorCode } from '../internal/errors.ts';
 import { createFeed, holdLimit, type RunPosition } from './feed.ts';
-import { equalJson, type RunControl } from './protocol.ts';
+import type { RunControl } from './protocol.ts';
 import type { RunEventStatus, RunPolicy, RunSnapshot } from './types.ts';
 
 /**
