@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { expect, type TestAPI, test } from 'vitest';
+import { describe, expect, type TestAPI, test } from 'vitest';
 import {
   type Agent,
   createScriptedAgent,
@@ -23,6 +23,11 @@ const places = [
 
 /** Where a Chromium is; undefined on a machine without one, where the browser tests are skipped. */
 export const chromiumPath: string | undefined = places.find((path) => path && existsSync(path));
+
+/** A suite that needs a browser; its tests run side by side. */
+export function inChromium(name: string, tests: () => void): void {
+  describe.skipIf(chromiumPath === undefined)(`${name} in Chromium`, { concurrent: true }, tests);
+}
 
 const results = fileURLToPath(new URL('../../test-results/', import.meta.url));
 
@@ -53,9 +58,10 @@ export interface Stage {
   readonly address: string;
   /** What the pages said on the console that they should not. */
   readonly complaints: string[];
-  /** Let the agent say nothing more until `resume()`. */
-  pause(): void;
-  resume(): void;
+  /** Let the agent say nothing more once it has said so many events of a type, until `resume()`. */
+  pauseAt(type: string, count: number): void;
+  /** Let it go on, to its end or to the next pause. */
+  resume(type?: string, count?: number): void;
   openContext(options?: Parameters<Browser['newContext']>[0]): Promise<BrowserContext>;
   open(options?: Parameters<Browser['newContext']>[0], path?: string): Promise<Page>;
   watch(page: Page): Page;
@@ -70,14 +76,24 @@ export async function createStage(
     /* @vite-ignore */ new URL('../../scripts/examples.mjs', import.meta.url).href
   )) as { pages: Record<string, string> };
   const scripted = await createScriptedAgent({ pace });
-  let gate = Promise.resolve();
-  let resume = () => {};
+  let mark: { readonly type: string; readonly count: number } | undefined;
+  const held = new Set<() => void>();
   const agent: Agent = async function* (run) {
+    const said = new Map<string, number>();
     for await (const event of scripted(run)) {
-      await gate;
+      const count = (said.get(event.type) ?? 0) + 1;
+      said.set(event.type, count);
       yield event;
+      if (event.type === mark?.type && count >= mark.count) {
+        await new Promise<void>((resolve) => held.add(resolve));
+      }
     }
   };
+  function resume(type?: string, count = 0) {
+    mark = type === undefined ? undefined : { type, count };
+    for (const release of held) release();
+    held.clear();
+  }
   const server = await startExample({ agent, port, pages, env: {} });
   const contexts: BrowserContext[] = [];
   const address = `http://127.0.0.1:${server.port}`;
@@ -86,12 +102,10 @@ export async function createStage(
     server,
     address,
     complaints,
-    pause() {
-      gate = new Promise((resolve) => {
-        resume = resolve;
-      });
+    pauseAt(type, count) {
+      mark = { type, count };
     },
-    resume: () => resume(),
+    resume,
     async openContext(options) {
       const context = await browser.newContext(options);
       contexts.push(context);
@@ -211,6 +225,22 @@ export async function expectNothingRemembered(page: Page): Promise<void> {
 export async function ask(page: Page, question: string): Promise<void> {
   await page.getByLabel('Your question').fill(question);
   await page.keyboard.press('Enter');
+}
+
+/** Ask, and wait until the agent has said so many events of a type, and holds on. */
+export async function askAndPause(
+  { server, pauseAt }: Stage,
+  page: Page,
+  question: string,
+  type = 'TEXT_MESSAGE_CONTENT',
+  count = 30,
+): Promise<string> {
+  pauseAt(type, count);
+  const runs = server.runIds().length;
+  await ask(page, question);
+  const runId = await latestRun(server, runs + 1);
+  await untilLogged(server, runId, type, count);
+  return runId;
 }
 
 /** Reload, and wait until the page shows its conversation. */

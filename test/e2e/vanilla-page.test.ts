@@ -1,16 +1,7 @@
 import type { Page } from 'playwright-core';
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { textOf } from '../examples/example-server.ts';
-import {
-  ask,
-  chromiumPath,
-  it,
-  latestRun,
-  reload,
-  type Stage,
-  until,
-  untilLogged,
-} from './browser.ts';
+import { askAndPause, inChromium, it, reload, type Stage, until, untilLogged } from './browser.ts';
 
 const question = 'What does my own server have to do?';
 
@@ -22,28 +13,27 @@ async function expectWholeAnswer({ server }: Stage, page: Page, runId: string) {
   await until(() => page.evaluate(() => sessionStorage.length === 0));
 }
 
-describe.skipIf(chromiumPath === undefined)('the page without a framework in Chromium', () => {
+inChromium('the page without a framework', () => {
   it('goes on after reloads and a lost connection, and leaves nothing behind', async ({
     stage,
   }) => {
     const page = await stage.open({}, '/vanilla/');
-    await ask(page, question);
-    const runId = await latestRun(stage.server);
-    await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 20);
+    const runId = await askAndPause(stage, page, question);
+    stage.resume('TEXT_MESSAGE_CONTENT', 60);
     await reload(page);
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 60);
+    stage.resume('TEXT_MESSAGE_CONTENT', 120);
     stage.server.dropConnections();
     await page.locator('#connection', { hasText: 'waiting' }).waitFor();
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 120);
+    stage.resume();
     await reload(page);
     await expectWholeAnswer(stage, page, runId);
   });
 
   it('stops', async ({ stage }) => {
     const page = await stage.open({}, '/vanilla');
-    await ask(page, question);
-    const runId = await latestRun(stage.server);
-    await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 20);
+    const runId = await askAndPause(stage, page, question);
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.locator('#status', { hasText: 'aborted' }).waitFor();
     await untilLogged(stage.server, runId, 'RUN_FINISHED');

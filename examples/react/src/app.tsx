@@ -30,6 +30,13 @@ export function App() {
     field.current?.focus();
   }
 
+  function retry() {
+    // A run whose connection was closed for good goes on when there is a new one.
+    if (thread.error?.code === 'closed') client.reconnect();
+    else agent.run();
+    field.current?.focus();
+  }
+
   function startOver() {
     agent.abort();
     agent.reset();
@@ -79,10 +86,7 @@ export function App() {
           thread={thread}
           isConnected={connection.status === 'open'}
           welcome={<Welcome onAsk={ask} />}
-          onRetry={() => {
-            if (connection.status === 'closed') client.reconnect();
-            agent.run();
-          }}
+          onRetry={retry}
         />
         <Composer field={field} isRunning={isRunning} onAsk={ask} onStop={stop} />
       </main>

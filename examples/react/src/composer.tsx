@@ -38,7 +38,7 @@ export function Composer({ field, isRunning, onAsk, onStop }: ComposerProps) {
           ref={field}
           rows={1}
           value={draft}
-          placeholder="Ask the agent something"
+          placeholder="Ask something"
           aria-describedby="keys"
           onChange={(event) => setDraft(event.target.value)}
           onKeyDown={onKeyDown}

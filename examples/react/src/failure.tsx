@@ -1,6 +1,6 @@
 /** What a user should read, by the error codes of runsocket; other errors come from the agent. */
 const explanations: Record<string, string> = {
-  closed: 'The server closed the connection and does not want it to be opened again.',
+  closed: 'The server closed the connection for good.',
   'too-large': 'The conversation has become too long for the server.',
   'start-unknown': 'The connection was lost before the server confirmed your question.',
   'run-unreachable': 'The server does not answer for this run any more.',
@@ -27,7 +27,7 @@ export function Failure({ error, onRetry }: FailureProps) {
         </p>
       )}
       <button type="button" onClick={onRetry}>
-        Ask again
+        {error?.code === 'closed' ? 'Reconnect' : 'Ask again'}
       </button>
     </div>
   );

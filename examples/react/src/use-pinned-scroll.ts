@@ -34,8 +34,13 @@ export function usePinnedScroll(content: unknown): PinnedScroll {
   useEffect(() => {
     const box = log.current;
     if (!box) return;
+    let lastTop = box.scrollTop;
     const onScroll = () => {
-      pinned.current = box.scrollHeight - box.scrollTop - box.clientHeight <= slack;
+      const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight <= slack;
+      // Only a user scrolls up; content that grew since the last frame is no reason to let go.
+      if (isAtEnd) pinned.current = true;
+      else if (box.scrollTop < lastTop) pinned.current = false;
+      lastTop = box.scrollTop;
       setIsPinned(pinned.current);
     };
     box.addEventListener('scroll', onScroll, { passive: true });
