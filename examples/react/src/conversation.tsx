@@ -15,7 +15,7 @@ interface ConversationProps {
 export function Conversation({ thread, isConnected, welcome, onRetry }: ConversationProps) {
   const { messages, status, step } = thread;
   const isRunning = status === 'running';
-  const { log, isPinned, scrollToEnd } = usePinnedScroll(thread);
+  const { log, isPinned, scrollToEnd } = usePinnedScroll();
   const last = messages.at(-1);
   const results = new Map<string, string>();
   for (const message of messages) {

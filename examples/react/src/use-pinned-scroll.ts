@@ -14,7 +14,7 @@ interface PinnedScroll {
  * Keeps the end of a growing box in view, until the user scrolls away from it, and again when they
  * come back to it.
  */
-export function usePinnedScroll(content: unknown): PinnedScroll {
+export function usePinnedScroll(): PinnedScroll {
   const log = useRef<HTMLDivElement>(null);
   const pinned = useRef(true);
   const [isPinned, setIsPinned] = useState(true);
@@ -53,8 +53,8 @@ export function usePinnedScroll(content: unknown): PinnedScroll {
     };
   }, [follow]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the content changes
-  useLayoutEffect(follow, [content]);
+  // Whatever was drawn anew may have grown.
+  useLayoutEffect(follow);
 
   return { log, isPinned, scrollToEnd };
 }
