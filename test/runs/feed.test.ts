@@ -335,6 +335,14 @@ describe('overlap', () => {
     expect(seen.slice(3)).toEqual([0, 1, 2, 3]);
   });
 
+  it('restarts where the same event stands at another place', async () => {
+    const { world, restarts } = await follow({ options });
+    world.socket.receive(at(0), at(1), at(2, 'same'));
+    await world.reconnect();
+    world.socket.receive(at(3, 'same'));
+    expect(restarts()).toBe(1);
+  });
+
   it('does not care for the order of keys', async () => {
     const { world, restarts } = await follow({ options });
     const one = (event: object) => ({ runId: 'a', offset: 1, event });

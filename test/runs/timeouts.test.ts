@@ -331,6 +331,36 @@ describe('the end of a run of a plain server', () => {
     expect(ends).toEqual(['finished']);
   });
 
+  it('counts open connections alone: a drop leaves time for what follows a terminal', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    const log = createLog('a');
+    // History that the server replays ahead of the run itself.
+    world.socket.receive(...log.frames(started('old'), finished('old')));
+    world.network.mode = 'down';
+    world.socket.end();
+    await world.clock.advance(5_000);
+    expect(run.getSnapshot().status).toBe('streaming');
+    world.network.mode = 'up';
+    world.client.reconnect();
+    await world.settle();
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 1 }]);
+    world.socket.receive(...log.frames(started('a'), says('x'), finished('a')));
+    await world.clock.advance(1_000);
+    expect(await run.done).toMatchObject({ status: 'finished', offset: 4 });
+  });
+
+  it('comes 1 s after the next connection where nothing follows', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    world.socket.receive(...createLog('a').frames(started('a'), finished('a')));
+    await world.reconnect();
+    await world.clock.advance(1_000);
+    expect(run.getSnapshot().status).toBe('finished');
+  });
+
   it('takes later events of the run within that second', async () => {
     const world = createWorld();
     const run = world.runs().start({}, { runId: 'a' });

@@ -338,6 +338,43 @@ describe('run.end', () => {
     expect(run.getSnapshot().status).toBe('finished');
   });
 
+  it('that answers the question for a missing event ends the run at once, without it', async () => {
+    const { server, world, start, seen } = open();
+    const run = await start();
+    server.append('a', ...n(0, 3));
+    server.mangle = (frames) => frames.filter(({ offset }) => Number(offset) < 3);
+    server.append('a', ...n(3, 6));
+    server.end('a', 'finished');
+    await world.clock.advance(300);
+    expect(run.getSnapshot().status).toBe('finished');
+    expect(seen).toEqual([0, 1, 2]);
+  });
+
+  it('that was sent before the question does not answer it', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    const seen: unknown[] = [];
+    run.on('event', (event) => seen.push(event.n));
+    await world.settle();
+    const at = (offset: number) => ({ runId: 'a', offset, event: { type: 'CUSTOM', n: offset } });
+    const end = { type: 'run.end', runId: 'a', offset: 299, status: 'finished' };
+    const accepted = { type: 'run.accepted', runId: 'a', epoch: 'e', next: 300 };
+    world.socket.receive({ type: 'hello', v: 1, caps: ['accepted', 'end'] }, accepted);
+    // Two answers on one connection, both before the question is read: event 5 is lost in each.
+    for (let time = 0; time < 2; time++) {
+      for (let offset = 0; offset < 300; offset++)
+        if (offset !== 5) world.socket.receive(at(offset));
+      world.socket.receive(end);
+    }
+    expect(world.socket.sent.slice(2)).toEqual([{ type: 'resume', runId: 'a', after: 4 }]);
+    expect(run.getSnapshot().status).toBe('streaming');
+    world.socket.receive(accepted);
+    for (let offset = 5; offset < 300; offset++) world.socket.receive(at(offset));
+    world.socket.receive(end);
+    expect(seen).toEqual(Array.from({ length: 300 }, (_, n) => n));
+    expect(run.getSnapshot().status).toBe('finished');
+  });
+
   it('that comes again on a resume ends the run once', async () => {
     const { server, world, start } = open();
     const run = await start();
