@@ -124,12 +124,12 @@ async function compile(compiler: string, project: string): Promise<string> {
   return code === 0 ? '' : `${stdout}${stderr}`;
 }
 
-describe.each(Object.entries(compilers))('the types, strict and without a DOM', (version, name) => {
-  it(`read in TypeScript ${version} as ESM and as CJS`, async () => {
+describe('the types, strict and without a DOM', () => {
+  it.each(Object.entries(compilers))('read in TypeScript %s as ESM and as CJS', async (_, name) => {
     expect(await compile(name, 'node')).toBe('');
   });
 
-  it(`read in TypeScript ${version} behind a bundler`, async () => {
-    expect(await compile(name, 'bundler')).toBe('');
+  it.each(['5.9', '7.0'] as const)('read in TypeScript %s behind a bundler', async (version) => {
+    expect(await compile(compilers[version], 'bundler')).toBe('');
   });
 });
