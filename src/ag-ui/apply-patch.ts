@@ -1,14 +1,5 @@
-import { equalJson } from '../internal/equal-json.ts';
-import { RunSocketError } from '../internal/errors.ts';
-import {
-  type Container,
-  fail,
-  getMember,
-  isContainer,
-  parsePointer,
-  show,
-  toIndex,
-} from './json-pointer.ts';
+import { type Container, equalJson, isContainer } from '../internal/equal-json.ts';
+import { fail, getMember, parsePointer, show, toIndex } from './json-pointer.ts';
 
 /** One operation of a JSON Patch (RFC 6902). */
 export type JsonPatchOperation =
@@ -49,7 +40,7 @@ function copyOf(source: Container): Container {
  * const next = applyPatch(plan, [{ op: 'add', path: '/tasks/-', value: { title: 'Ship' } }]);
  */
 export function applyPatch<T>(document: T, operations: readonly JsonPatchOperation[]): T {
-  if (!Array.isArray(operations)) fail('no operations');
+  if (!Array.isArray(operations)) fail('no array');
   // The document as a member makes operations on the root ordinary ones.
   const holder = { '': document };
   // What this patch has made and may write to; it hangs from the root as one tree. A stream sends
@@ -123,7 +114,7 @@ export function applyPatch<T>(document: T, operations: readonly JsonPatchOperati
         }
         write(path, 'add', source);
       } else if (op === 'remove') {
-        if (path === '') fail('no root left');
+        if (path === '') fail('no root');
         write(path, op);
       } else {
         if (value === undefined) fail('no value');
@@ -132,10 +123,7 @@ export function applyPatch<T>(document: T, operations: readonly JsonPatchOperati
         else if (!equalJson(read(path), value)) fail('no match');
       }
     } catch (error) {
-      throw new RunSocketError(
-        'patch-failed',
-        `Operation ${index} (${show(op)} ${show(path)}): ${(error as Error).message}`,
-      );
+      fail(`Operation ${index} (${show(op)} ${show(path)}): ${(error as Error).message}`);
     }
   });
   return holder[''];

@@ -1,7 +1,5 @@
+import { isContainer } from '../internal/equal-json.ts';
 import { RunSocketError } from '../internal/errors.ts';
-
-/** What has members: a JSON object or array. */
-export type Container = Record<string, unknown> | unknown[];
 
 /** Throws `patch-failed`; who applies the operation adds which one it was. */
 export function fail(reason: string): never {
@@ -11,11 +9,6 @@ export function fail(reason: string): never {
 /** Text for a message: what comes off the wire may be of any type and length. */
 export function show(value: unknown): string {
   return typeof value === 'string' ? value.substring(0, 99) : typeof value;
-}
-
-/** Whether `value` can have members; a string's characters are none. */
-export function isContainer(value: unknown): value is Container {
-  return Object(value) === value;
 }
 
 /**

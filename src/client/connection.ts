@@ -40,7 +40,8 @@ export interface ConnectionHandlers {
    * `reason`: of the last attempt.
    */
   changed(wasOpen: boolean, reason: ConnectReason, close?: CloseInfo): void;
-  ping(message: () => unknown): void;
+  /** `message` is one, or a function that makes one. */
+  ping(message: unknown): void;
   page(type: 'hide' | 'show'): void;
 }
 
@@ -54,7 +55,7 @@ export interface Connection extends Pick<Wire, 'setPing' | 'setIdleTimeout' | 's
   transfer(data: WebSocketData): boolean;
 }
 
-const noop = () => {};
+const initial: ConnectionState = { status: 'idle', attempt: 0 };
 const givenUp: DialEnd = { code: 1000, reason: '', wasClean: false };
 
 function describe(cause: {
@@ -86,7 +87,7 @@ export function createConnection<In, Out>(
   const { interval, timeout = 5_000, message: ownPing } = heartbeat || {};
   const liveness = createLiveness();
   let { backoff = {} } = options;
-  let state: ConnectionState = { status: 'idle', attempt: 0 };
+  let state = initial;
   let attempt = 0;
   let needsAuth = false;
   let isSuspended = false;
@@ -94,46 +95,45 @@ export function createConnection<In, Out>(
   let dialer: Dialer | undefined;
   let reason: ConnectReason;
   let controller: AbortController | undefined;
-  let pingMessage: () => unknown = noop;
+  let pingMessage: unknown;
   // The timer of the present status: connect timeout, next attempt, or stable life.
-  let stopTimer = noop;
-  let stopLook = noop;
+  let stopTimer: (() => void) | undefined;
+  let stopLook: (() => void) | undefined;
   // Set while the connection is neither idle nor closed.
   let stopPage: (() => void) | undefined;
 
   const isOpen = () => state.status === 'open';
+  const isHidden = () => page.document?.visibilityState === 'hidden';
 
-  // Leaves the present status. `go` follows, and nothing of the caller's runs in between.
-  const leave = (code?: number, text?: string) => {
-    stopTimer();
-    stopLook();
-    dialer?.stop(code, text);
-  };
-
-  // `why` and `how` the socket or the attempt ended.
+  // Leaves the present status for another, in which `task` runs after `ms`. `why` and `how` what was
+  // there ended.
   const go = (
     status: ConnectionState['status'],
     why?: RunSocketError,
     how: DialEnd = givenUp,
+    task?: () => void,
+    ms = 0,
     next?: AbortController,
-    retryAt?: number,
   ) => {
     const wasOpen = isOpen();
     const given = controller;
     controller = next;
+    stopTimer?.();
+    stopLook?.();
+    if (status !== 'open') dialer?.stop(stopPage ? undefined : how.code, how.reason);
+    stopTimer = task && setTimer(task, ms);
     state = {
       status,
       attempt,
       error: /idle|open/.test(status) ? undefined : (state.error ?? why),
-      retryAt,
+      retryAt: task && status === 'waiting' ? now() + ms : undefined,
     };
     handlers.changed(wasOpen, reason, why && { ...how, error: why });
     given?.abort();
   };
 
-  const end = (status: 'idle' | 'closed', why: RunSocketError, how: DialEnd = givenUp) => {
+  const end = (status: 'idle' | 'closed', why: RunSocketError, how?: DialEnd) => {
     if ([status, 'closed'].includes(state.status)) return;
-    leave(how.code, how.reason);
     stopPage?.();
     stopPage = undefined;
     go(status, why, how);
@@ -142,9 +142,8 @@ export function createConnection<In, Out>(
   const connect = (why: ConnectReason, error?: RunSocketError) => {
     const { WebSocket = page.WebSocket } = options;
     if (why === 'first' && stopPage) return;
-    leave();
     if (!stopPage) {
-      state = { status: 'idle', attempt: 0 };
+      state = initial;
       attempt = 0;
       needsAuth = false;
       stopPage = listenToPage(page, pageListeners);
@@ -161,16 +160,19 @@ export function createConnection<In, Out>(
       onEnd: ended,
     });
     reason = needsAuth ? 'auth' : why;
-    stopTimer = setTimer(
-      () => ended(broken, 0, new RunSocketError('timeout', 'Connect timeout.')),
-      connectTimeout,
-    );
     const next = new AbortController();
     const { signal } = next;
     const context = { attempt, reason, signal };
     const ask = async (provider: unknown) =>
       typeof provider === 'function' ? provider(context) : provider;
-    go('connecting', isOpen() ? error : undefined, undefined, next);
+    go(
+      'connecting',
+      isOpen() ? error : undefined,
+      undefined,
+      () => ended(broken, 0, new RunSocketError('timeout', 'Connect timeout.')),
+      connectTimeout,
+      next,
+    );
     Promise.all([ask(url), ask(protocols)]).then(
       ([address, names]) => signal.aborted || dialer?.dial(`${address}`, names),
       (cause) => signal.aborted || ended(broken, cause),
@@ -182,8 +184,7 @@ export function createConnection<In, Out>(
     extraDelay = 0;
     // The browser may be wrong about it.
     if (page.navigator?.onLine === false) delay = Math.max(delay, 30_000);
-    if (!isSuspended) stopTimer = setTimer(() => connect('retry'), delay);
-    go('waiting', why, how, undefined, isSuspended ? undefined : now() + delay);
+    go('waiting', why, how, isSuspended ? undefined : () => connect('retry'), delay);
   };
 
   function ended(
@@ -191,54 +192,54 @@ export function createConnection<In, Out>(
     cause?: unknown,
     error: RunSocketError = describe(cause ?? how),
   ): void {
+    const before = state;
     const isAuth = isAuthCode(how.code);
-    let isRetried = !(isAuth ? needsAuth : isFinalCode(how.code));
-    leave();
+    const isRetried =
+      guard(environment.report, () => shouldReconnect?.({ ...how, error })) ??
+      !(isAuth ? needsAuth : isFinalCode(how.code));
+    if (state !== before) return;
     attempt++;
     needsAuth ||= isAuth;
-    isRetried = guard(environment.report, () => shouldReconnect?.({ ...how, error })) ?? isRetried;
     if (!handlers.isWanted()) end('idle', error, how);
     else if (isRetried && attempt <= maxRetries) wait(error, how);
     else end('closed', error, how);
   }
 
   const look = (woken = false) => {
-    stopLook();
+    stopLook?.();
     if (!isOpen()) return;
-    const isHidden = page.document?.visibilityState === 'hidden';
-    const [act, next] = liveness.look(now(), woken, isHidden);
+    const [act, next] = liveness.look(now(), woken, isHidden());
     if (next) stopLook = setTimer(look, next);
     if (act === 'ping') handlers.ping(pingMessage);
     else if (act) connect('idle', new RunSocketError('timeout', 'Idle timeout.'));
   };
 
-  const watch = (ms: number, message: () => unknown) => {
+  const watch = (ms: number, message: unknown) => {
     pingMessage = message;
     liveness.setPing(interval ?? ms, timeout, now());
     look();
   };
 
   function onOpen(): void {
-    stopTimer();
     controller = undefined;
     liveness.open(now());
-    stopTimer = setTimer(() => {
-      needsAuth = false;
-      if (attempt) {
-        attempt = 0;
-        go('open');
-      }
-    }, backoff.resetAfter ?? 5_000);
-    go('open');
+    go(
+      'open',
+      undefined,
+      undefined,
+      () => {
+        needsAuth = false;
+        if (attempt) {
+          attempt = 0;
+          go('open');
+          look();
+        }
+      },
+      backoff.resetAfter ?? 5_000,
+    );
     if (ownPing === undefined) look();
-    else watch(15_000, () => (typeof ownPing === 'function' ? ownPing() : ownPing));
+    else watch(15_000, ownPing);
   }
-
-  // Gives up whatever there is.
-  const suspend = (text: string) => {
-    leave();
-    wait(new RunSocketError('closed', text));
-  };
 
   const wake = () => {
     if (isSuspended) return;
@@ -249,15 +250,15 @@ export function createConnection<In, Out>(
   const pageListeners = {
     online: wake,
     offline() {
-      if (!isSuspended) suspend('offline');
+      if (!isSuspended) wait(new RunSocketError('closed', 'offline'));
     },
     visibilitychange() {
-      if (page.document?.visibilityState === 'visible') wake();
+      if (!isHidden()) wake();
     },
     pagehide() {
       handlers.page('hide');
       isSuspended = true;
-      suspend('pagehide');
+      wait(new RunSocketError('closed', 'pagehide'));
     },
     pageshow() {
       if (!isSuspended) return;

@@ -40,8 +40,7 @@ export function createLiveness(): Liveness {
   // The last frame, or the last probe: a question that any frame answers.
   let since = 0;
   let probes = 0;
-  // The last look and the next one that was planned; 0 where there was nothing to look for.
-  let looked = 0;
+  // When the next look was planned; 0 where there was nothing to look for.
   let due = 0;
 
   const frame = (now: number) => {
@@ -68,12 +67,13 @@ export function createLiveness(): Liveness {
     },
     look(now, woken, hidden) {
       const watch = ping ?? quiet;
-      // Timers run late after sleep, and the wall clock may be set back.
-      const late = due && Math.max(now - due, looked - now);
+      // Timers run late after sleep.
+      const late = due && now - due;
       let act: 'ping' | 'swap' | undefined;
       due = 0;
       if (!watch) return [];
       let { interval } = watch;
+      // The wall clock may be set back.
       since = Math.min(since, now);
       const isOver = now - since >= (probes ? watch.timeout : interval);
       // A late look may come before frames that arrived meanwhile: it asks once more.
@@ -87,7 +87,6 @@ export function createLiveness(): Liveness {
         if (ping) act = 'ping';
       }
       const next = Math.min((probes ? watch.timeout : interval) - now + since, tick);
-      looked = now;
       due = now + next;
       return [act, next];
     },

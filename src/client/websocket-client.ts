@@ -15,33 +15,14 @@ import type {
 } from './types.ts';
 import { type Wire, wireKey } from './wire.ts';
 
-/**
- * Make a client: one logical connection that reconnects by itself.
- *
- * Nothing is connected before the first `hold()` or `send()`, so a client may also be made on a
- * server that renders pages.
- *
- * @example
- * ```ts
- * const client = createWebSocketClient('wss://example.com/agent');
- * client.on('message', (message) => show(message));
- * client.send({ hello: 'world' });
- * ```
- */
-export function createWebSocketClient<In = unknown, Out = unknown>(
-  url: UrlProvider,
-  options: WebSocketClientOptions<In, Out> = {},
-): WebSocketClient<In, Out> {
-  return createClient(url, options, { environment: baseEnvironment });
-}
-
 /** As {@link createWebSocketClient}, with time, chance and the socket in the caller's hand. */
 export function createClient<In = unknown, Out = unknown>(
   url: UrlProvider,
-  options: WebSocketClientOptions<In, Out>,
-  internals: ClientInternals,
+  options: WebSocketClientOptions<In, Out> = {},
+  internals: ClientInternals = { environment: baseEnvironment },
 ): WebSocketClient<In, Out> {
   const { environment } = internals;
+  const { now, report: reportThrown, setTimer } = environment;
   const {
     inspect,
     linger = 1_000,
@@ -52,30 +33,30 @@ export function createClient<In = unknown, Out = unknown>(
     serialize = JSON.stringify,
     token,
   } = options;
-  const { report } = environment;
   const outbox: Outbox = new Set();
-  const subscribers = createListeners<void>(report);
+  const subscribers = createListeners<void>(reportThrown);
   const listeners: {
     [T in keyof WebSocketClientEvents<In>]: Listeners<WebSocketClientEvents<In>[T]>;
   } = {
-    open: createListeners(report),
-    message: createListeners(report),
-    close: createListeners(report),
-    error: createListeners(report),
+    open: createListeners(reportThrown),
+    message: createListeners(reportThrown),
+    close: createListeners(reportThrown),
+    error: createListeners(reportThrown),
   };
+  const report = listeners.error.emit;
   // 0 stands for a `send()` or `reconnect()` without any holder; only `close()` ends it.
   const holders = new Set<unknown>();
-  let stopLinger = () => {};
+  let stopLinger: (() => void) | undefined;
   // The largest frame since the last one received: the one that a close code 1009 is about.
-  let largest: { readonly size: number; readonly owner: string | undefined } | undefined;
+  let largest: readonly [size: number, owner: string | undefined] | undefined;
   let ready: Promise<void>;
   let settleReady: ((error?: RunSocketError) => void) | undefined;
 
   // Runs what belongs to somebody else: what it throws stops nothing here.
-  const safely = (task: () => void) => guard(report, task);
+  const safely = (task: () => void) => guard(reportThrown, task);
 
   const record: Wire['inspect'] = (entry) => {
-    if (inspect) safely(() => inspect({ at: environment.now(), ...entry } as InspectRecord));
+    if (inspect) safely(() => inspect({ at: now(), ...entry } as InspectRecord));
   };
 
   const renewReady = () => {
@@ -98,7 +79,7 @@ export function createClient<In = unknown, Out = unknown>(
       (cause) => {
         const text = `Bad message: ${(cause as Error | undefined)?.message}`;
         record({ type: 'drop', reason: 'bad-message', data });
-        listeners.error.emit(new RunSocketError('bad-message', text, cause));
+        report(new RunSocketError('bad-message', text, cause));
       },
       () => [task()] as const,
     );
@@ -115,7 +96,7 @@ export function createClient<In = unknown, Out = unknown>(
   const transmit: Wire['transmit'] = (data, message, owner) => {
     if (!connection.transfer(data)) return false;
     const size = getSize(data);
-    if (!largest || size > largest.size) largest = { size, owner };
+    if (!largest || size > largest[0]) largest = [size, owner];
     record({ type: 'frame', direction: 'out', data: message });
     return true;
   };
@@ -140,36 +121,34 @@ export function createClient<In = unknown, Out = unknown>(
     changed(wasOpen, reason, close) {
       const state = getSnapshot();
       const { status, retryAt, attempt } = state;
-      const final = status === 'closed';
-      const isOpening = status === 'open' && !wasOpen;
       record({ type: 'state', state });
-      if (retryAt) record({ type: 'retry', attempt, delay: retryAt - environment.now() });
-      if (isOpening) {
-        largest = undefined;
-        settleReady?.();
-        safely(() => wire.peer?.open(reason));
-        flush(outbox, transmit);
-      } else if (status !== 'open') {
+      if (retryAt) record({ type: 'retry', attempt, delay: retryAt - now() });
+      if (status !== 'open') {
+        const final = status === 'closed';
         const error = state.error ?? close?.error;
         renewReady();
         if (final) settleReady?.(error);
         if (close?.code === 1009 && largest) {
-          const { owner } = largest;
-          const text = 'Message too large.';
-          const refused = new RunSocketError('too-large', text, close.error);
-          if (owner === undefined) listeners.error.emit(refused);
+          const [, owner] = largest;
+          const refused = new RunSocketError('too-large', 'Message too large.', close.error);
+          if (owner === undefined) report(refused);
           else safely(() => wire.peer?.tooLarge(owner, refused));
         }
         if (error && (final || wasOpen)) safely(() => wire.peer?.close({ error, final }));
+      } else if (!wasOpen) {
+        largest = undefined;
+        settleReady?.();
+        safely(() => wire.peer?.open(reason));
+        flush(outbox, transmit);
       }
       subscribers.emit();
-      if (isOpening && state === getSnapshot()) listeners.open.emit(state);
-      // What was only tried, and given up, has not ended by itself.
+      if (!wasOpen && status === 'open' && state === getSnapshot()) listeners.open.emit(state);
+      // An attempt that was given up has not ended by itself.
       if (close && (wasOpen || close.code === 1006)) listeners.close.emit(close);
     },
     ping: (message) =>
       safely(() => {
-        const value = message();
+        const value = typeof message === 'function' ? message() : message;
         transmit(encode(value, serialize), value);
       }),
     page: (type) => safely(() => wire.peer?.page(type)),
@@ -178,7 +157,7 @@ export function createClient<In = unknown, Out = unknown>(
 
   const want = (holder: unknown, reason: ConnectReason, error?: RunSocketError) => {
     if (holder || !holders.size) holders.add(holder);
-    stopLinger();
+    stopLinger?.();
     connect(reason, error);
   };
 
@@ -188,7 +167,7 @@ export function createClient<In = unknown, Out = unknown>(
     const release = (now?: boolean) => {
       if (!holders.delete(release) || holders.size) return;
       if (now) rest();
-      else stopLinger = environment.setTimer(rest, linger);
+      else stopLinger = setTimer(rest, linger);
     };
     want(release, 'first');
     return release;
@@ -204,7 +183,7 @@ export function createClient<In = unknown, Out = unknown>(
     transmit,
     hold,
     inspect: record,
-    report: listeners.error.emit,
+    report,
   };
 
   const client: WebSocketClient<In, Out> & { readonly [wireKey]: Wire } = {
@@ -231,7 +210,7 @@ export function createClient<In = unknown, Out = unknown>(
         throw new RunSocketError('invalid-argument', 'Bad code or reason.');
       }
       holders.delete(0);
-      stopLinger();
+      stopLinger?.();
       end('closed', new RunSocketError('closed', 'close()'), { code, reason, wasClean: false });
     },
     get ready() {
@@ -245,3 +224,21 @@ export function createClient<In = unknown, Out = unknown>(
   }
   return client;
 }
+
+/**
+ * Make a client: one logical connection that reconnects by itself.
+ *
+ * Nothing is connected before the first `hold()` or `send()`, so a client may also be made on a
+ * server that renders pages.
+ *
+ * @example
+ * ```ts
+ * const client = createWebSocketClient('wss://example.com/agent');
+ * client.on('message', (message) => show(message));
+ * client.send({ hello: 'world' });
+ * ```
+ */
+export const createWebSocketClient: <In = unknown, Out = unknown>(
+  url: UrlProvider,
+  options?: WebSocketClientOptions<In, Out>,
+) => WebSocketClient<In, Out> = createClient;

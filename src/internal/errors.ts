@@ -30,7 +30,7 @@ export class RunSocketError extends Error {
   readonly code: RunSocketErrorCode;
 
   constructor(code: RunSocketErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(message, (cause && { cause }) as ErrorOptions | undefined);
     this.code = code;
   }
 }

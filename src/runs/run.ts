@@ -310,6 +310,8 @@ export function createRunMachine<E, Offset extends number | string>(
         return;
       }
       resume();
+      // What follows a terminal event may have been on its way when the socket went.
+      if (terminal) wait('after', afterWait);
       if (cancelling) wait('patience', rules.orphanTimeout, true);
       else if (heard) watchSilence(true);
       else if (!idle) wait('patience', confirmed ? rules.orphanTimeout : rules.startTimeout, true);
@@ -367,7 +369,7 @@ export function createRunMachine<E, Offset extends number | string>(
         }
         case 'run.end':
           if (!isMissing(control)) return finishAsTold(control);
-          if (told && asked) return finishWithout(control);
+          if (told && asked && answered) return finishWithout(control);
           told = control;
           waiting = true;
           return wait('hole', holeWait, true);
@@ -379,6 +381,7 @@ export function createRunMachine<E, Offset extends number | string>(
       feed.drop();
       if (!isLive()) return;
       wait('hole');
+      wait('after');
       if (start.policy === 'cancel' && phase === 'sent' && !cancelling && !idle) {
         cancelling = true;
         world.note({ cancel: true });
