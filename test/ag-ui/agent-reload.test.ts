@@ -187,6 +187,19 @@ describe('the checkpoint', () => {
     expect(fresh.stored()?.runs[0]).not.toHaveProperty('checkpoint');
   });
 
+  it('with a string offset does not take the event at it again', async () => {
+    const world = createWorld();
+    const agent = world.agent();
+    agent.run({ messages: [user('Hi')] }, { runId: 'a' });
+    await world.settle();
+    const at = (offset: string, event: object) => ({ runId: 'a', offset, event });
+    world.socket.receive(at('x', started('a')), at('y', says('one')));
+    const next = await reloaded(world);
+    expect(next.world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 'y' }]);
+    next.world.socket.receive(at('y', says('one')), at('z', says(' two')));
+    expect(texts(next.agent)).toEqual(['Hi', 'one two']);
+  });
+
   it('falls back to the base where the epoch is another', async () => {
     const { world } = await running();
     world.socket.receive({ type: 'hello', v: 1, caps: ['accepted'] });

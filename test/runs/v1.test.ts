@@ -251,6 +251,18 @@ describe('run.truncated', () => {
     expect(seen).toEqual(numbers(0, 6));
   });
 
+  it('leaves nothing to overlap with', async () => {
+    const { server, world, start } = open({}, { overlap: true });
+    await start();
+    server.append('a', ...n(0, 3));
+    world.socket.end();
+    server.append('a', ...n(3, 10));
+    server.truncate('a', 10);
+    await world.clock.advance(1_100);
+    await world.reconnect();
+    expect(world.socket.sent[0]).toEqual({ type: 'resume', runId: 'a', after: 9 });
+  });
+
   it('with a place that is no number is ignored', async () => {
     const { server, start, seen } = open();
     await start();
@@ -521,6 +533,20 @@ describe('the numbered log of v1', () => {
     ]);
     expect(seen).toEqual([0]);
     expect(run.getSnapshot().status).toBe('finished');
+  });
+
+  it('asks for the next hole too once one was accepted', async () => {
+    const { server, world, start, seen } = open({
+      mangle: (frames) => frames.filter(({ offset }) => offset !== 2),
+    });
+    await start();
+    server.append('a', ...n(0, 5));
+    await world.clock.advance(1_000);
+    server.mangle = (frames) => frames.filter(({ offset }) => offset !== 6);
+    server.append('a', ...n(5, 9));
+    server.mangle = undefined;
+    await world.clock.advance(1_000);
+    expect(seen).toEqual([0, 1, 3, 4, 5, 6, 7, 8]);
   });
 
   it('accepts a hole that stays, and goes on numbering', async () => {
