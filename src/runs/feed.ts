@@ -6,6 +6,8 @@ export interface RunPosition<E, Offset> {
   readonly previous?: Offset | undefined;
   /** The events at `offset`. */
   readonly last?: readonly E[] | undefined;
+  /** The log has shown no holes so far. */
+  readonly dense?: boolean | undefined;
 }
 
 /** Takes what stands at one place of a log: one event, or those that one frame expands to. */
@@ -42,12 +44,11 @@ export const holdLimit = 256;
 /** Make a reader that stands before a log's start, or at a position. */
 export function createFeed<E, Offset extends number | string>(
   give: Taker<E, Offset>,
-  { offset: cursor, previous, last }: RunPosition<E, Offset> = { offset: undefined },
+  from: RunPosition<E, Offset> = { offset: undefined },
 ): Feed<E, Offset> {
+  let { offset: cursor, previous, last, dense = false } = from;
   let held: (readonly [Offset, readonly E[]])[] = [];
   let promised = false;
-  // Two offsets in a row tell that a log is dense, until a first jump tells otherwise.
-  let dense = false;
   let sparse = false;
   const seen = new Set<Offset>();
 
@@ -70,7 +71,7 @@ export function createFeed<E, Offset extends number | string>(
 
   return {
     get position() {
-      return { offset: cursor, previous, last };
+      return { offset: cursor, previous, last, dense: dense && !sparse };
     },
     get held() {
       return held.length;
@@ -94,6 +95,7 @@ export function createFeed<E, Offset extends number | string>(
         sparse = true;
         pass(offset, events);
       } else if (Number(offset) >= after() || cursor === undefined) {
+        // Two offsets in a row tell that a log is dense, until a first jump tells otherwise.
         dense ||= cursor !== undefined && !sparse;
         pass(offset, events);
         if (held.length) release();

@@ -67,7 +67,7 @@ export function createRunStore(
       failed(error);
     }
     return isPromise(text)
-      ? (text.catch(failed).then(parse).then(use) as Promise<Awaited<Result>>)
+      ? (Promise.resolve(text).catch(failed).then(parse).then(use) as Promise<Awaited<Result>>)
       : use(parse(text));
   }
 
@@ -85,7 +85,7 @@ export function createRunStore(
         form.runs.length || form.thread !== undefined
           ? storage?.setItem(key, JSON.stringify({ v: 1, ...form }))
           : storage?.removeItem(key);
-      return isPromise(written) ? written.catch(failed) : undefined;
+      return isPromise(written) ? Promise.resolve(written).catch(failed) : undefined;
     } catch (error) {
       return failed(error);
     }

@@ -17,7 +17,7 @@ import {
   type RunControl,
   recogniseEvent,
 } from './protocol.ts';
-import { createRunStore, type RunRecord, type RunStore } from './run-storage.ts';
+import { createRunStore, type Remembered, type RunRecord, type RunStore } from './run-storage.ts';
 import { getSession } from './session.ts';
 import type { Run, RunEvent, RunSnapshot, Runs, RunsOptions } from './types.ts';
 
@@ -53,7 +53,9 @@ const overLimit = 100;
  * Make the runs of a client: start them, follow them, resume them after each reconnect, stop them.
  *
  * Any kind of event can ride on it. A run is sent once, and asked for again after each reconnect from
- * the last offset that was applied.
+ * the last offset that was applied. With `storage`, the runs that an earlier page left under way are
+ * taken up at once; `getSnapshot()` lists them. Throws `unsupported` for a client that
+ * `createWebSocketClient` did not make.
  *
  * @example
  * const runs = createRuns<{ prompt: string }, { text: string }>(client);
@@ -69,7 +71,18 @@ export function createRuns<
   client: WebSocketClient<In, Out>,
   options: RunsOptions<Input, E, In, Out, Offset> = {},
 ): Runs<Input, E, Offset> {
-  return createRunsCore(client, options, {});
+  const core = createRunsCore(client, options, {});
+  const take = ({ runs }: Remembered) => {
+    for (const record of runs) {
+      if (core.get(record.runId)) continue;
+      const { input } = record;
+      core.adopt(record, { makeInput: input === undefined ? undefined : () => input as Input });
+    }
+  };
+  const remembered = core.store.read();
+  if (remembered instanceof Promise) remembered.then(take);
+  else take(remembered);
+  return core;
 }
 
 /** As {@link createRuns}, for a layer above that watches every run. */
@@ -162,7 +175,8 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       const run = runs.get(runId);
       if (!run?.listening) continue;
       const own = frame.length > 1 ? frame.filter((one) => one.runId === runId) : frame;
-      const offset = own.filter((one) => one.offset !== undefined).pop()?.offset;
+      // Servers in typed languages write `null` where there is none.
+      const offset = own.filter((one) => (one.offset ?? undefined) !== undefined).pop()?.offset;
       if (offset === undefined || isOffset(offset)) {
         run.receive(
           offset,
@@ -240,7 +254,7 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
           startable: makeInput !== undefined,
           sent: true,
           confirmed: acked === true,
-          cancelling: cancel === true,
+          cancelling: !!cancel,
           epoch,
           position: from,
           makeInput,
@@ -252,7 +266,9 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
     isOver: (runId) => runs.get(runId)?.over ?? true,
     position(runId) {
       const position = runs.get(runId)?.position;
-      return options.overlap ? position : { offset: position?.offset };
+      return options.overlap || !position
+        ? position
+        : { offset: position.offset, dense: position.dense };
     },
     get: (runId) => runs.get(runId)?.run,
     getSnapshot() {

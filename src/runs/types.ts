@@ -18,7 +18,7 @@ export interface RunStorage {
 export interface RunEvent<E = unknown, Offset extends number | string = number> {
   readonly runId: string;
   /** Its place in the run's log. Without one the event is applied and the cursor stays. */
-  readonly offset?: Offset | undefined;
+  readonly offset?: Offset | null | undefined;
   readonly event: E;
 }
 
@@ -128,7 +128,7 @@ export interface RunsOptions<Input, E, In, Out, Offset extends number | string =
   readonly policy?: RunPolicy | undefined;
   /** Names where runs are remembered. @default 'runs' */
   readonly name?: string | undefined;
-  /** Where runs are remembered, or `null` for nowhere. @default null */
+  /** Where runs are remembered across reloads, or `null` for nowhere. @default null */
   readonly storage?: RunStorage | null | undefined;
   /** Ask for one event more than needed on each resume, and rebuild the run when it is not the one that was applied: notices a server that lost its log and ran again. @default false */
   readonly overlap?: boolean | undefined;

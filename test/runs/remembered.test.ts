@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { createLog, createWorld, finished, says, started } from '../helpers/world.ts';
+
+it('takes up at once what an earlier page left under way', async () => {
+  const world = createWorld();
+  const log = createLog('a');
+  world.runs({ storage: world.storage.page() }).start({ n: 1 }, { runId: 'a' });
+  await world.settle();
+  world.socket.receive(...log.frames(started('a'), says('x')));
+  const next = world.reload();
+  const runs = next.runs({ storage: next.storage.page() });
+  expect(runs.getSnapshot()).toEqual([{ id: 'a', status: 'streaming' }]);
+  const seen: unknown[] = [];
+  runs.get('a')?.on('event', (event) => seen.push(event.type));
+  await next.settle();
+  expect(next.socket.sent).toEqual([{ type: 'resume', runId: 'a' }]);
+  next.socket.receive(...createLog('a').frames(started('a'), says('x'), finished('a')));
+  await next.clock.advance(1_000);
+  expect(seen).toEqual(['RUN_STARTED', 'TEXT_MESSAGE_CHUNK', 'RUN_FINISHED']);
+  expect(next.storage.map.size).toBe(0);
+});
+
+it('sends a start again, with its input, where the server says that it never came', async () => {
+  const world = createWorld();
+  world.runs({ storage: world.storage.page() }).start({ n: 1 }, { runId: 'a' });
+  await world.settle();
+  const next = world.reload();
+  next.runs({ storage: next.storage.page() });
+  await next.settle();
+  next.socket.receive({ type: 'hello', v: 1, caps: ['accepted', 'unknown'] });
+  next.socket.receive({ type: 'run.unknown', runId: 'a', reason: 'never' });
+  expect(next.socket.sent.at(-1)).toEqual({ type: 'run', runId: 'a', input: { n: 1 } });
+});
+
+it('an offset that is null is none', async () => {
+  const world = createWorld();
+  const run = world.runs().start({}, { runId: 'a' });
+  const seen: unknown[] = [];
+  run.on('event', (event) => seen.push(event.n));
+  await world.settle();
+  world.socket.receive({ runId: 'a', offset: null, event: { type: 'CUSTOM', n: 1 } });
+  expect(seen).toEqual([1]);
+  expect(run.getSnapshot()).not.toHaveProperty('offset');
+});
+
+it('storage may answer with any thenable', async () => {
+  const world = createWorld();
+  const bytes = world.storage.page();
+  const later = (value: unknown) => ({
+    // biome-ignore lint/suspicious/noThenProperty: a thenable is what this test is about.
+    then: (resolve: (value: unknown) => void) => queueMicrotask(() => resolve(value)),
+  });
+  const storage = {
+    getItem: (key: string) => later(bytes.getItem(key)) as Promise<string>,
+    setItem: (key: string, value: string) => later(bytes.setItem(key, value)),
+    removeItem: (key: string) => later(bytes.removeItem(key)),
+  };
+  world.runs({ storage }).start({ n: 1 }, { runId: 'a' });
+  await world.clock.advance(10);
+  expect(world.socket.sent).toEqual([{ type: 'run', runId: 'a', input: { n: 1 } }]);
+  expect(world.storage.map.size).toBe(1);
+});
