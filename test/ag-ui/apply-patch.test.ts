@@ -363,6 +363,17 @@ describe('a pointer', () => {
     expect(patch({}, { op: 'add', path: '/~0~1~00', value: 2 })).toEqual({ '~/~0': 2 });
   });
 
+  it('is read anew after the same one, another one and one that is none', () => {
+    const grow = (value: number) => ({ op: 'replace', path: '/a/0/n', value });
+    const document = { a: [{ n: 0 }], b: 0 };
+    expect(patch(document, grow(1), grow(2))).toEqual({ a: [{ n: 2 }], b: 0 });
+    for (const path of ['x', [], ['/a/0/n'], '/~', null]) {
+      failure(document, grow(3), { op: 'replace', path, value: 4 });
+      expect(patch(document, grow(5))).toEqual({ a: [{ n: 5 }], b: 0 });
+      expect(patch(document, { op: 'replace', path: '', value: 1 })).toBe(1);
+    }
+  });
+
   it('reads empty tokens as the empty key', () => {
     expect(patch({ '': { '': 1 } }, { op: 'replace', path: '//', value: 2 })).toEqual({
       '': { '': 2 },
