@@ -3,7 +3,7 @@ import { buildLibrary, buildPages, pages } from './examples.mjs';
 
 const { PORT = '8787', HOST = '127.0.0.1', PACE = '1' } = process.env;
 
-process.stdout.write('Building the page …\n');
+process.stdout.write('Building the library and the page …\n');
 buildLibrary();
 buildPages();
 const server = await startExample({ port: Number(PORT), host: HOST, pace: Number(PACE), pages });

@@ -3,8 +3,9 @@ import { chromiumPath, launch } from './browser.ts';
 
 it('finds a Chromium and starts it', async ({ skip }) => {
   if (chromiumPath === undefined) {
-    const note = 'No Chromium was found: the browser tests are skipped (set CHROMIUM_PATH).';
-    if (process.env.RUNSOCKET_REQUIRE_BROWSER) throw new Error(note);
+    const missing = 'No Chromium was found (CHROMIUM_PATH may name one)';
+    if (process.env.RUNSOCKET_REQUIRE_BROWSER) throw new Error(missing);
+    const note = `${missing}: the browser tests are skipped.`;
     console.log(note);
     skip(note);
   }

@@ -11,7 +11,6 @@ import {
 } from '../examples/example-server.ts';
 
 const places = [
-  process.env.CHROMIUM_PATH,
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -21,8 +20,13 @@ const places = [
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ];
 
-/** Where a Chromium is; undefined on a machine without one, where the browser tests are skipped. */
-export const chromiumPath: string | undefined = places.find((path) => path && existsSync(path));
+/**
+ * Where a Chromium is: what `CHROMIUM_PATH` says, or one of the usual places. Undefined on a machine
+ * without one, where the browser tests are skipped.
+ */
+export const chromiumPath: string | undefined = (
+  process.env.CHROMIUM_PATH ? [process.env.CHROMIUM_PATH] : places
+).find((path) => existsSync(path));
 
 /** A suite that needs a browser; its tests run side by side. */
 export function inChromium(name: string, tests: () => void): void {

@@ -71,6 +71,16 @@ export async function createScriptedAgent(options: { readonly pace: number }): P
   return module.createScriptedAgent(options);
 }
 
+/** The data of each event in the bytes of an event stream, as they come. */
+export async function readServerSentEvents(body: AsyncIterable<Uint8Array>): Promise<string[]> {
+  const module = await load<{
+    readServerSentEvents(body: AsyncIterable<Uint8Array>): AsyncIterable<string>;
+  }>('openai-agent.mjs');
+  const found: string[] = [];
+  for await (const data of module.readServerSentEvents(body)) found.push(data);
+  return found;
+}
+
 /** The text of a run's answer, as its log has it. */
 export function textOf(log: readonly LoggedEvent[]): string {
   return log

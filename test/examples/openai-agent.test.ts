@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { type LoggedEvent, startExample, textOf } from './example-server.ts';
+import { type LoggedEvent, readServerSentEvents, startExample, textOf } from './example-server.ts';
 
 const cleanups: (() => unknown)[] = [];
 
@@ -142,6 +142,20 @@ describe('the model behind the example server', () => {
     });
     const run = await askModel(model.baseUrl, question);
     expect(textOf(await run.end())).toBe(text);
+  });
+
+  it.each(['\n', '\r\n', '\r'])('may end its lines by %j, cut anywhere', async (end) => {
+    const bytes = Buffer.from(['data: a', 'data:b', '', ': note', 'data: ü', '', ''].join(end));
+    for (let size = 1; size < bytes.length; size++) {
+      const found = await readServerSentEvents(
+        (async function* () {
+          for (let start = 0; start < bytes.length; start += size) {
+            yield bytes.subarray(start, start + size);
+          }
+        })(),
+      );
+      expect(found).toEqual(['a\nb', 'ü']);
+    }
   });
 
   it('tells what went wrong, and never the key', async () => {
