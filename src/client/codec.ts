@@ -15,16 +15,15 @@ export function getSize(data: WebSocketData | undefined): number {
     (data as ArrayBuffer | undefined)?.byteLength) as number;
 }
 
-/** Turns a message into a frame; throws what `serialize` throws, and `invalid-argument` where it makes nothing. */
-export function encode(
-  message: unknown,
+/** Make what turns a message into a frame; it throws what `serialize` throws, and `invalid-argument` where that makes nothing. */
+export function createEncoder(
   serialize: (message: never) => WebSocketData | undefined,
-): WebSocketData {
-  const data = serialize(message as never);
-  if (getSize(data) === undefined) {
-    throw new RunSocketError('invalid-argument', 'No message.');
-  }
-  return data as WebSocketData;
+): (message: unknown) => WebSocketData {
+  return (message) => {
+    const data = serialize(message as never);
+    if (getSize(data) === undefined) throw new RunSocketError('invalid-argument', 'No message.');
+    return data as WebSocketData;
+  };
 }
 
 /** What `schema` makes of a message; throws where it does not fit. */

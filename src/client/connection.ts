@@ -7,6 +7,7 @@ import {
   createPartyDialer,
   type DialEnd,
   type Dialer,
+  givenUp,
 } from './dialer.ts';
 import { guard } from './guard.ts';
 import { createLiveness } from './heartbeat.ts';
@@ -56,7 +57,6 @@ export interface Connection extends Pick<Wire, 'setPing' | 'setIdleTimeout' | 's
 }
 
 const initial: ConnectionState = { status: 'idle', attempt: 0 };
-const givenUp: DialEnd = { code: 1000, reason: '', wasClean: false };
 
 function describe(cause: {
   readonly message?: string;
@@ -100,7 +100,7 @@ export function createConnection<In, Out>(
   let stopTimer: (() => void) | undefined;
   let stopLook: (() => void) | undefined;
   // Set while the connection is neither idle nor closed.
-  let stopPage: (() => void) | undefined;
+  let pageWatch: AbortController | undefined;
 
   const isOpen = () => state.status === 'open';
   const isHidden = () => page.document?.visibilityState === 'hidden';
@@ -112,7 +112,7 @@ export function createConnection<In, Out>(
     why?: RunSocketError,
     how: DialEnd = givenUp,
     task?: () => void,
-    ms = 0,
+    ms?: number,
     next?: AbortController,
   ) => {
     const wasOpen = isOpen();
@@ -120,33 +120,33 @@ export function createConnection<In, Out>(
     controller = next;
     stopTimer?.();
     stopLook?.();
-    if (status !== 'open') dialer?.stop(stopPage ? undefined : how.code, how.reason);
-    stopTimer = task && setTimer(task, ms);
+    if (status !== 'open') dialer?.stop(pageWatch ? undefined : how.code, how.reason);
+    stopTimer = task && setTimer(task, ms as number);
     state = {
       status,
       attempt,
       error: /idle|open/.test(status) ? undefined : (state.error ?? why),
-      retryAt: task && status === 'waiting' ? now() + ms : undefined,
+      retryAt: task && status === 'waiting' ? now() + (ms as number) : undefined,
     };
     handlers.changed(wasOpen, reason, why && { ...how, error: why });
     given?.abort();
   };
 
   const end = (status: 'idle' | 'closed', why: RunSocketError, how?: DialEnd) => {
-    if ([status, 'closed'].includes(state.status)) return;
-    stopPage?.();
-    stopPage = undefined;
+    if (state.status === status || state.status === 'closed') return;
+    pageWatch?.abort();
+    pageWatch = undefined;
     go(status, why, how);
   };
 
   const connect = (why: ConnectReason, error?: RunSocketError) => {
     const { WebSocket = page.WebSocket } = options;
-    if (why === 'first' && stopPage) return;
-    if (!stopPage) {
+    if (pageWatch && why === 'first') return;
+    if (!pageWatch) {
       state = initial;
       attempt = 0;
       needsAuth = false;
-      stopPage = listenToPage(page, pageListeners);
+      pageWatch = listenToPage(page, pageListeners);
     }
     if (!WebSocket) {
       return end('closed', new RunSocketError('unsupported', 'No WebSocket.'));

@@ -12,6 +12,9 @@ export interface DialEnd {
 /** The end of what ended without a close frame. */
 export const broken: DialEnd = { code: 1006, reason: '', wasClean: false };
 
+/** The end of what was given up on this side. */
+export const givenUp: DialEnd = { ...broken, code: 1000 };
+
 /** What a dialer tells: for each `dial()` at most one `onOpen`, then messages, then one `onEnd`; nothing after `stop()`. */
 export interface DialHandlers {
   onOpen(): void;
@@ -51,9 +54,9 @@ export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
     handlers.onEnd(how, cause);
   };
 
-  function Socket(url: string, protocols?: string | string[]): WebSocketLike {
+  function Socket(url: string, protocols: string | string[]): WebSocketLike {
     try {
-      const socket = protocols ? new WebSocket(url, protocols) : new WebSocket(url);
+      const socket = new WebSocket(url, protocols);
       const add = socket.addEventListener.bind(socket);
       const on = <Event>(type: string, task: (event: Event) => void) =>
         add(type, (event: Event) => {

@@ -2,7 +2,7 @@ import type { RunSocketError } from '../internal/errors.ts';
 import type { StandardSchema } from '../internal/standard-schema.ts';
 
 /** What one frame carries: text, or bytes where a `serialize` makes them. */
-export type WebSocketData = string | ArrayBuffer | Uint8Array<ArrayBuffer>;
+export type WebSocketData = string | ArrayBuffer | Uint8Array;
 
 /** The part of a WebSocket that the client uses; browsers, `ws` and mock-socket all fit. */
 export interface WebSocketLike {

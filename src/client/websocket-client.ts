@@ -1,7 +1,7 @@
 import { baseEnvironment, type Environment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createListeners, type Listeners } from '../internal/observable.ts';
-import { encode, getSize, parseJson, validate } from './codec.ts';
+import { createEncoder, getSize, parseJson, validate } from './codec.ts';
 import { type ClientInternals, createConnection } from './connection.ts';
 import { guard } from './guard.ts';
 import { enqueue, flush, type Outbox } from './outbox.ts';
@@ -33,6 +33,7 @@ export function createClient<In = unknown, Out = unknown>(
     serialize = JSON.stringify,
     token,
   } = options;
+  const encode = createEncoder(serialize);
   const outbox: Outbox = new Set();
   const subscribers = createListeners<void>(reportThrown);
   const listeners: {
@@ -53,7 +54,7 @@ export function createClient<In = unknown, Out = unknown>(
   let settleReady: ((error?: RunSocketError) => void) | undefined;
 
   // Runs what belongs to somebody else: what it throws stops nothing here.
-  const safely = (task: () => void) => guard(reportThrown, task);
+  const safely = <Value>(task: () => Value) => guard(reportThrown, task);
 
   const record: Wire['inspect'] = (entry) => {
     if (inspect) safely(() => inspect({ at: now(), ...entry } as InspectRecord));
@@ -73,9 +74,9 @@ export function createClient<In = unknown, Out = unknown>(
   };
   renewReady();
 
-  // What `task` makes of a message, in an array; nothing where it throws.
-  const read = <Value>(data: unknown, task: () => Value) =>
-    guard(
+  // Goes on with what `task` makes of a message, unless it throws.
+  const read = <Value>(data: unknown, task: () => Value, next: (value: Value) => void) => {
+    const result = guard(
       (cause) => {
         const text = `Bad message: ${(cause as Error | undefined)?.message}`;
         record({ type: 'drop', reason: 'bad-message', data });
@@ -83,15 +84,20 @@ export function createClient<In = unknown, Out = unknown>(
       },
       () => [task()] as const,
     );
+    if (result) safely(() => next(result[0]));
+  };
 
-  const deliver = (message: unknown, isBatched: boolean) =>
-    safely(() => {
-      const checked =
-        !wire.peer?.control(message) && read(message, () => validate(message, schema));
-      if (!checked) return;
-      listeners.message.emit(checked[0]);
-      wire.peer?.message(checked[0], isBatched);
-    });
+  const deliver = (message: unknown, isBatched: boolean) => {
+    if (safely(() => wire.peer?.control(message))) return;
+    read(
+      message,
+      () => validate(message, schema),
+      (value) => {
+        listeners.message.emit(value);
+        wire.peer?.message(value, isBatched);
+      },
+    );
+  };
 
   const transmit: Wire['transmit'] = (data, message, owner) => {
     if (!connection.transfer(data)) return false;
@@ -105,18 +111,19 @@ export function createClient<In = unknown, Out = unknown>(
     isWanted: () => holders.size > 0,
     received(data) {
       largest = undefined;
-      const parsed = read(data, () => parse(data));
-      if (!parsed) return;
-      const [message] = parsed;
-      record({ type: 'frame', direction: 'in', data: message });
-      safely(() => {
-        const batch = wire.peer?.unpack(message);
-        if (!batch) deliver(message, false);
-        else
-          for (const part of batch) {
-            if (getSnapshot().status === 'open') deliver(part, true);
-          }
-      });
+      read(
+        data,
+        () => parse(data),
+        (message) => {
+          record({ type: 'frame', direction: 'in', data: message });
+          const batch = wire.peer?.unpack(message);
+          if (!batch) deliver(message, false);
+          else
+            for (const part of batch) {
+              if (getSnapshot().status === 'open') deliver(part, true);
+            }
+        },
+      );
     },
     changed(wasOpen, reason, close) {
       const state = getSnapshot();
@@ -130,7 +137,7 @@ export function createClient<In = unknown, Out = unknown>(
         if (final) settleReady?.(error);
         if (close?.code === 1009 && largest) {
           const [, owner] = largest;
-          const refused = new RunSocketError('too-large', 'Message too large.', close.error);
+          const refused = new RunSocketError('too-large', 'Too large.', close.error);
           if (owner === undefined) report(refused);
           else safely(() => wire.peer?.tooLarge(owner, refused));
         }
@@ -149,7 +156,7 @@ export function createClient<In = unknown, Out = unknown>(
     ping: (message) =>
       safely(() => {
         const value = typeof message === 'function' ? message() : message;
-        transmit(encode(value, serialize), value);
+        transmit(encode(value), value);
       }),
     page: (type) => safely(() => wire.peer?.page(type)),
   });
@@ -179,7 +186,7 @@ export function createClient<In = unknown, Out = unknown>(
     environment: environment as Environment,
     token,
     peer: undefined,
-    encode: (message) => encode(message, serialize),
+    encode,
     transmit,
     hold,
     inspect: record,
@@ -192,7 +199,7 @@ export function createClient<In = unknown, Out = unknown>(
     subscribe: subscribers.add,
     on: (type, listener) => listeners[type].add(listener),
     send(message) {
-      const data = encode(message, serialize);
+      const data = encode(message);
       const { status, error } = getSnapshot();
       if (status === 'closed') throw new RunSocketError('closed', 'Client closed.', error);
       want(0, 'first');
@@ -207,7 +214,7 @@ export function createClient<In = unknown, Out = unknown>(
     },
     close(code = 1000, reason = '') {
       if (!/^(1000|[34]\d{3})$/.test(`${code}`) || new Blob([reason]).size > 123) {
-        throw new RunSocketError('invalid-argument', 'Bad code or reason.');
+        throw new RunSocketError('invalid-argument', 'Bad close code or reason.');
       }
       holders.delete(0);
       stopLinger?.();
@@ -220,7 +227,7 @@ export function createClient<In = unknown, Out = unknown>(
 
   for (const type in on) {
     const listener = on[type as 'message'];
-    if (listener) client.on(type as 'message', listener);
+    if (listener) listeners[type as 'message'].add(listener);
   }
   return client;
 }

@@ -1,7 +1,10 @@
 /** The page's globals that the package listens to and reads, each absent where there is none. */
 export interface PageGlobals {
-  readonly addEventListener?: (type: string, listener: (event: never) => void) => void;
-  readonly removeEventListener?: (type: string, listener: (event: never) => void) => void;
+  readonly addEventListener?: (
+    type: string,
+    listener: (event: never) => void,
+    options: { readonly signal: AbortSignal },
+  ) => void;
   readonly document?: { readonly visibilityState?: string };
   readonly navigator?: { readonly onLine?: boolean; readonly locks?: LockManagerLike };
   readonly WebSocket?: unknown;

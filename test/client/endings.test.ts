@@ -191,7 +191,7 @@ describe('an attempt', () => {
     expect(closes[0]).toMatchObject({ code: 1006, error: { code: 'timeout' } });
     expect(client.getSnapshot().error).toMatchObject({
       code: 'timeout',
-      message: 'Not open within 100 ms.',
+      message: 'Connect timeout.',
     });
     await until(() => sockets.filter((socket) => !socket.destroyed).length <= 1);
   });

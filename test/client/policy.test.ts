@@ -18,7 +18,7 @@ describe('creation', () => {
   });
 
   it('closes as unsupported where there is no WebSocket', async () => {
-    const clock = createVirtualClock();
+    const clock = createVirtualClock({ page: {} });
     const client = createClient('ws://x', {}, { environment: clock.environment });
     client.hold();
     const { status, error } = client.getSnapshot();
@@ -248,7 +248,7 @@ describe('retries', () => {
     client.hold();
     await open();
     client.reconnect();
-    expect(dialer.stops).toEqual([{ code: undefined, reason: undefined }]);
+    expect(dialer.stops).toEqual([{ code: undefined, reason: '' }]);
     await open();
     expect(log).toEqual([
       'peer open first',
@@ -403,7 +403,7 @@ describe('url providers', () => {
     expect([status, error?.code, error?.message]).toEqual([
       'waiting',
       'timeout',
-      'Not open within 3000 ms.',
+      'Connect timeout.',
     ]);
     expect(pending[0]?.signal.aborted).toBe(true);
     pending[0]?.resolve('ws://late');
@@ -567,7 +567,7 @@ describe('the page', () => {
     page.setOnline(false);
     expect([dialer.status, client.getSnapshot()]).toMatchObject([
       'none',
-      { status: 'waiting', retryAt: clock.now() + 30_000, error: { message: 'Offline.' } },
+      { status: 'waiting', retryAt: clock.now() + 30_000, error: { message: 'offline' } },
     ]);
     await clock.advance(10_000);
     page.setOnline(true);
@@ -663,7 +663,9 @@ describe('the page', () => {
   });
 
   it('may lack every event', async () => {
-    const clock = createVirtualClock({ page: { document: {} as never, navigator: {} } });
+    const clock = createVirtualClock({
+      page: { document: {}, navigator: {}, WebSocket: 'a WebSocket class' },
+    });
     const dialer = createFakeDialer();
     const client = createClient(
       'ws://x',

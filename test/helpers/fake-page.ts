@@ -1,5 +1,8 @@
 import type { LockManagerLike, PageGlobals } from '../../src/internal/environment.ts';
 
+/** Stands for a WebSocket class where a fake dialer makes the sockets. */
+export const fakeWebSocket: string = 'a WebSocket class';
+
 /** A page without a browser: its events are dispatched by the test. */
 export interface FakePage {
   /** What goes into `Environment.page`. */
@@ -33,13 +36,12 @@ export function createFakePage(
   };
   return {
     globals: {
+      WebSocket: fakeWebSocket,
       ...others,
-      addEventListener(type, listener) {
-        entries.push({ type, listener });
-      },
-      removeEventListener(type, listener) {
-        const at = entries.findIndex((e) => e.type === type && e.listener === listener);
-        if (at >= 0) entries.splice(at, 1);
+      addEventListener(type, listener, { signal }) {
+        const entry = { type, listener };
+        entries.push(entry);
+        signal.addEventListener('abort', () => entries.splice(entries.indexOf(entry), 1));
       },
       document,
       navigator,

@@ -1,4 +1,5 @@
 import type { Environment, PageGlobals } from '../../src/internal/environment.ts';
+import { fakeWebSocket } from './fake-page.ts';
 import { createRandom } from './random.ts';
 
 // Kept here, so that the clock also works under a test runner's fake timers.
@@ -86,7 +87,7 @@ export function createVirtualClock(
       report: (error) => {
         reports.push(error);
       },
-      page: options.page ?? {},
+      page: options.page ?? { WebSocket: fakeWebSocket },
     },
     reports,
     get timers() {
