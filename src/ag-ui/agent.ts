@@ -184,7 +184,7 @@ export function createAgUiAgent<
   }
 
   function saveCheckpoint() {
-    if (!isStreaming() || !current || options.checkpoint === false) return;
+    if (!current || runs.isOver(current.id) || options.checkpoint === false) return;
     if (thread.status === 'error') return;
     const position = runs.position(current.id);
     if (position?.offset === undefined) return;
@@ -278,6 +278,8 @@ export function createAgUiAgent<
     if (!current?.followed) return;
     current.followed = false;
     show(endRun(thread, 'aborted'));
+    // The run is under way until its server has heard of it: what it said is kept until then.
+    saveCheckpoint();
     saveThread();
   }
 

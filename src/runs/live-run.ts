@@ -192,18 +192,15 @@ export function createLiveRun<Input, E, Offset extends number | string>(
 
   // Does something to the run, and then what follows for the world.
   function step(task: () => void) {
-    const { live, phase, ended, over } = { ...look(), over: machine.phase === 'over' };
+    const { live: wasLive, phase, ended } = machine;
     task();
     snapshot = undefined;
-    if (!live && machine.live) revive(over);
-    if (!settled && !machine.live) settle();
-    if (phase !== machine.phase || live !== machine.live || ended !== machine.ended) {
-      session.refresh();
-    }
+    const { live: isLive } = machine;
+    if (!wasLive && isLive) revive(phase === 'over');
+    if (!settled && !isLive) settle();
+    if (phase !== machine.phase || wasLive !== isLive || ended !== machine.ended) session.refresh();
     context.changed();
   }
-
-  const look = () => ({ live: machine.live, phase: machine.phase, ended: machine.ended });
 
   function run(name: RunTimer, wait: Wait) {
     waits.set(name, wait);
