@@ -25,7 +25,7 @@ export type ConnectReason = 'first' | 'retry' | 'auth' | 'wake' | 'idle' | 'manu
 
 /** What an url provider is told about the attempt it is asked for. */
 export interface ConnectContext {
-  /** How many attempts failed since the last stable connection; 0 for the first. */
+  /** How many attempts failed, and connections ended, since the last stable one; 0 for the first. */
   readonly attempt: number;
   readonly reason: ConnectReason;
   /** Aborted when the attempt is given up: on its timeout, `reconnect()`, `close()`, going offline. */
@@ -65,7 +65,7 @@ export interface CloseInfo {
  */
 export interface ConnectionState {
   readonly status: 'idle' | 'connecting' | 'open' | 'waiting' | 'closed';
-  /** Failed attempts since the connection was last stable. */
+  /** How many attempts failed, and connections ended, since it was last stable. */
   readonly attempt: number;
   /** When the next attempt is made, in ms since 1970. Only while `waiting`. */
   readonly retryAt?: number | undefined;
@@ -133,11 +133,11 @@ export interface WebSocketClientOptions<In = unknown, Out = unknown> {
   /** Asked for a token when the server sends `{ type: 'reauth' }`; the answer goes out as `{ type: 'auth', token }`. */
   readonly token?: () => string | Promise<string>;
   readonly backoff?: BackoffOptions;
-  /** Failed attempts in a row before the client is `closed`. @default Infinity */
+  /** How often in a row, without a stable connection, an attempt is made again before the client is `closed`. @default Infinity */
   readonly maxRetries?: number;
   /** How long an attempt may take, the url provider included. @default 8000 */
   readonly connectTimeout?: number;
-  /** Liveness checks, or `false` for none. */
+  /** Liveness checks by messages, or `false` for none; a streaming run's idle timeout stays. */
   readonly heartbeat?: HeartbeatOptions | false;
   /** Overrides whether a close is retried; `undefined` leaves it to the table of close codes. */
   readonly shouldReconnect?: (close: CloseInfo) => boolean | undefined;
@@ -174,9 +174,13 @@ export interface WebSocketClient<In = unknown, Out = unknown> {
   send(message: Out): boolean;
   /** Keep the connection wanted; returns what releases it, once. The first hold connects. */
   hold(): () => void;
-  /** Dial now, whatever the backoff says; an open socket is replaced. */
+  /** Dial now, whatever the backoff says; an open socket is replaced. Without a holder, the connection is kept until `close()`. */
   reconnect(): void;
-  /** Close for good, until a new `hold()` or `reconnect()`. The code is 1000 or 3000–4999, else `invalid-argument` is thrown before anything changes. */
+  /**
+   * Close for good, until a new `hold()` or `reconnect()`; what is queued stays. The code is 1000 or
+   * 3000–4999 and the reason has at most 123 bytes, else `invalid-argument` is thrown before anything
+   * changes.
+   */
   close(code?: number, reason?: string): void;
   /** Resolves on open, rejects when closed for good (never an unhandled rejection); a new promise after re-opening. */
   readonly ready: Promise<void>;

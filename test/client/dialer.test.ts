@@ -147,6 +147,19 @@ describe('messages', () => {
   });
 });
 
+describe('send', () => {
+  it('takes nothing but on an open socket', async () => {
+    const { dialer, dial } = startDialer();
+    const socket = await dial();
+    expect(dialer.send('early')).toBe(false);
+    socket.fire('open');
+    expect(dialer.send('in time')).toBe(true);
+    socket.readyState = 2;
+    expect(dialer.send('late')).toBe(false);
+    expect(socket.sent).toEqual(['in time']);
+  });
+});
+
 describe('providers', () => {
   it('that reject with nothing do not stop partysocket for ever', async () => {
     const server = await startServer();

@@ -255,6 +255,17 @@ describe('after sleep', () => {
     expect(dialer.dials.length).toBe(1);
   });
 
+  it('throttled timers of a hidden page are no sleep to a quiet run', async () => {
+    const { wire, clock, dialer, page } = await setUpOpen();
+    wire.setIdleTimeout(300_000);
+    page.setVisible(false);
+    for (let i = 0; i < 4; i++) {
+      await clock.sleep(60_000);
+      await clock.advance(2_000);
+    }
+    expect(dialer.dials.length).toBe(1);
+  });
+
   it('a dead socket of a hidden page is given up in the end', async () => {
     for (const watch of ['ping', 'idle']) {
       const { wire, clock, dialer, page } = await setUpOpen();

@@ -52,6 +52,17 @@ describe('hold', () => {
     expect([client.getSnapshot().status, dialer.dials.length]).toEqual(['open', 1]);
   });
 
+  it('is released once, however often that is said', async () => {
+    const { client, clock, dialer, open } = setUp();
+    const release = client.hold();
+    await open();
+    release();
+    release();
+    client.hold();
+    await clock.advance(5_000);
+    expect([client.getSnapshot().status, dialer.dials.length]).toEqual(['open', 1]);
+  });
+
   it('skips lingering when the layer above asks for it', async () => {
     const { client, wire, clock, open } = setUp();
     const release = wire.hold();
@@ -81,6 +92,20 @@ describe('hold', () => {
     expect(client.getSnapshot().status).toBe('open');
     client.close();
     expect(client.getSnapshot().status).toBe('closed');
+  });
+});
+
+describe('send', () => {
+  it('keeps nothing where somebody holds', async () => {
+    const { client, clock, open } = setUp();
+    const release = client.hold();
+    await open();
+    client.send('a');
+    client.reconnect();
+    await open();
+    release();
+    await clock.advance(1_000);
+    expect(client.getSnapshot().status).toBe('idle');
   });
 });
 
@@ -221,6 +246,21 @@ describe('retries', () => {
     dialer.end(1012);
     expect(client.getSnapshot().status).toBe('closed');
     expect(seen).toEqual([4400, 1001, 1012]);
+  });
+
+  it('does not retry where shouldReconnect closes the client', async () => {
+    const { client, clock, dialer, open } = setUp({
+      shouldReconnect() {
+        client.close();
+        return true;
+      },
+    });
+    client.hold();
+    await open();
+    dialer.end(1001);
+    expect(client.getSnapshot().status).toBe('closed');
+    await clock.advance(60_000);
+    expect([dialer.dials.length, clock.timers]).toEqual([1, 0]);
   });
 
   it('dials at once on reconnect() and leaves the backoff as it is', async () => {
@@ -412,6 +452,24 @@ describe('url providers', () => {
     pending[1]?.resolve('ws://in-time');
     await clock.flush();
     expect(dialer.dials).toEqual([{ url: 'ws://in-time', protocols: undefined }]);
+  });
+
+  it('that rejects after it was given up ends nothing', async () => {
+    const rejects: ((error: Error) => void)[] = [];
+    const { client, clock } = setUp(
+      {},
+      {
+        url: () =>
+          new Promise((_, reject) => {
+            rejects.push(reject);
+          }),
+      },
+    );
+    client.hold();
+    client.reconnect();
+    rejects[0]?.(new Error('late'));
+    await clock.flush();
+    expect(client.getSnapshot()).toEqual({ status: 'connecting', attempt: 0 });
   });
 
   it('shares the connect timeout with the handshake', async () => {

@@ -83,6 +83,7 @@ describe('Node', () => {
     ['close() of an open connection', 'await client.ready; client.close();'],
     ['close() in the middle of an attempt', 'client.close();'],
     ['close() right before the socket is made', 'await null; await null; client.close();'],
+    ['close() as soon as it opens', "client.on('open', () => client.close());"],
     ['close() while waiting', 'await client.ready; client.reconnect(); client.close();'],
     ['the last release and its linger', 'await client.ready; release();'],
     [
