@@ -99,6 +99,19 @@ describe('a socket on which nothing comes', () => {
   });
 });
 
+describe('a connection that was unstable before', () => {
+  it('is watched beyond the moment that makes it stable', async () => {
+    const { client, wire, dialer, untilDial, untilGivenUp } = await setUpOpen();
+    dialer.end();
+    await untilDial();
+    dialer.open();
+    wire.setPing(15_000, ping);
+    expect(client.getSnapshot().attempt).toBe(1);
+    expect(await untilGivenUp()).toBe(20_000);
+    expect(client.getSnapshot().attempt).toBe(0);
+  });
+});
+
 describe('pings', () => {
   it('end nothing while any frame answers them', async () => {
     const { wire, dialer, clock } = await setUpOpen();
