@@ -18,5 +18,5 @@ export function getRetryDelay(retry: number, options: BackoffOptions, chance: nu
   const { first = 1_000, min = 500, max = 20_000, factor = 2 } = options;
   return retry < 2
     ? chance * first
-    : min + chance * Math.max(0, Math.min(max, min * factor ** retry) - min);
+    : min + chance * Math.max(0, Math.min(max, min * factor ** retry || 0) - min);
 }

@@ -43,6 +43,10 @@ describe('getRetryDelay', () => {
     ]);
   });
 
+  it('is a number after any number of attempts without a wait', () => {
+    expect(getRetryDelay(5_000, { first: 0, min: 0, max: 0, factor: 2 }, 0.5)).toBe(0);
+  });
+
   it('stays within what the options say, whatever they are', () => {
     fc.assert(
       fc.property(
