@@ -2,7 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket as WS } from 'ws';
-import type { CloseInfo, ConnectReason, WebSocketClientOptions } from '../../src/client/types.ts';
+import type {
+  CloseInfo,
+  ConnectionState,
+  ConnectReason,
+  WebSocketClientOptions,
+} from '../../src/client/types.ts';
 import { createWebSocketClient } from '../../src/client/websocket-client.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { until } from '../helpers/until.ts';
@@ -15,6 +20,8 @@ afterEach(async () => {
 
 function startClient(url: string, options: WebSocketClientOptions = {}) {
   const closes: CloseInfo[] = [];
+  // As each close left it: the next attempt may follow within a millisecond.
+  const states: ConnectionState[] = [];
   const reasons: ConnectReason[] = [];
   const client = createWebSocketClient(
     ({ reason }) => {
@@ -24,13 +31,18 @@ function startClient(url: string, options: WebSocketClientOptions = {}) {
     {
       WebSocket: WS,
       backoff: { first: 100 },
-      on: { close: (close) => closes.push(close) },
+      on: {
+        close(close) {
+          closes.push(close);
+          states.push(client.getSnapshot());
+        },
+      },
       ...options,
     },
   );
   cleanUps.push(() => client.close());
   client.hold();
-  return { client, closes, reasons };
+  return { client, closes, stateAt: (index: number) => states[index] as ConnectionState, reasons };
 }
 
 async function startOpen(options?: WsServerOptions) {
@@ -88,11 +100,11 @@ const codes: [code: number, verdict: 'retry' | 'auth' | 'final'][] = [
 
 describe('an open connection', () => {
   it.each(codes)('closed with %i: %s', async (code, verdict) => {
-    const { client, closes, server, reasons } = await startOpen();
+    const { client, closes, stateAt, server, reasons } = await startOpen();
     server.live[0]?.close(code, 'because');
     await until(() => closes.length === 1);
     expect(closes).toMatchObject([{ code, reason: 'because', wasClean: true }]);
-    const { status, error, attempt } = client.getSnapshot();
+    const { status, error, attempt } = stateAt(0);
     expect([status, attempt]).toEqual([verdict === 'final' ? 'closed' : 'waiting', 1]);
     expect([error?.code, error?.message, error?.cause]).toMatchObject([
       'closed',
@@ -106,11 +118,11 @@ describe('an open connection', () => {
   });
 
   it('closed without a code is retried', async () => {
-    const { client, closes, server } = await startOpen();
+    const { client, closes, stateAt, server } = await startOpen();
     server.live[0]?.close();
     await until(() => closes.length === 1);
     expect(closes).toMatchObject([{ code: 1005, reason: '' }]);
-    expect(client.getSnapshot()).toMatchObject({
+    expect(stateAt(0)).toMatchObject({
       status: 'waiting',
       error: { message: 'Connection failed: 1005' },
     });
@@ -118,11 +130,11 @@ describe('an open connection', () => {
   });
 
   it.each(['fin', 'rst'] as const)('cut by %s is retried', async (kind) => {
-    const { client, closes, proxy } = await startOpen();
+    const { client, closes, stateAt, proxy } = await startOpen();
     proxy.cut(kind);
     await until(() => closes.length === 1);
     expect(closes).toMatchObject([{ code: 1006, reason: '', wasClean: false }]);
-    expect(client.getSnapshot()).toMatchObject({
+    expect(stateAt(0)).toMatchObject({
       status: 'waiting',
       error: { message: 'Connection failed: 1006' },
     });
@@ -130,12 +142,12 @@ describe('an open connection', () => {
   });
 
   it('that gets a bad frame is retried, with the cause', async () => {
-    const { client, closes, server } = await startOpen();
+    const { client, closes, stateAt, server } = await startOpen();
     const { _socket: socket } = server.live[0] as unknown as { _socket: Socket };
     socket.write(Buffer.from([0xff, 0x00]));
     await until(() => closes.length === 1);
     expect(closes).toMatchObject([{ code: 1006, wasClean: false }]);
-    const { status, error } = client.getSnapshot();
+    const { status, error } = stateAt(0);
     expect(status).toBe('waiting');
     expect(error?.message).toContain('Invalid WebSocket frame');
     expect(error?.cause).toBeInstanceOf(RangeError);
@@ -157,10 +169,10 @@ describe('an open connection', () => {
 
 describe('an attempt', () => {
   it('that is refused is retried', async () => {
-    const { client, closes, server, proxy } = await startOpen();
+    const { client, closes, stateAt, server, proxy } = await startOpen();
     await proxy.refuse(true);
     await until(() => closes.length === 2);
-    expect(client.getSnapshot().status).toBe('waiting');
+    expect(stateAt(1).status).toBe('waiting');
     expect(closes[1]?.error).toMatchObject({
       message: `Connection failed: connect ECONNREFUSED 127.0.0.1:${proxy.port}`,
       cause: { code: 'ECONNREFUSED' },
@@ -175,10 +187,10 @@ describe('an attempt', () => {
   it('that is refused first of all shows the cause', async () => {
     const server = await startWsServer();
     await server.close();
-    const { client, closes } = startClient(server.url);
+    const { closes, stateAt } = startClient(server.url);
     await until(() => closes.length === 1);
     expect(closes).toMatchObject([{ code: 1006, reason: '', wasClean: false }]);
-    expect(client.getSnapshot()).toMatchObject({
+    expect(stateAt(0)).toMatchObject({
       status: 'waiting',
       error: { cause: { code: 'ECONNREFUSED' } },
     });
@@ -201,10 +213,10 @@ describe('an attempt', () => {
     async (status) => {
       const server = await startWsServer({ admit: () => status });
       cleanUps.push(server.close);
-      const { client, closes } = startClient(server.url);
+      const { closes, stateAt } = startClient(server.url);
       await until(() => closes.length === 1);
       expect(closes).toMatchObject([{ code: 1006, wasClean: false }]);
-      expect(client.getSnapshot()).toMatchObject({
+      expect(stateAt(0)).toMatchObject({
         status: 'waiting',
         error: { message: `Connection failed: Unexpected server response: ${status}` },
       });
@@ -213,9 +225,9 @@ describe('an attempt', () => {
 
   it('that is hung up on is retried', async () => {
     const { url } = await startRaw((socket) => socket.end());
-    const { client, closes } = startClient(url);
+    const { closes, stateAt } = startClient(url);
     await until(() => closes.length === 1);
-    expect(client.getSnapshot()).toMatchObject({
+    expect(stateAt(0)).toMatchObject({
       status: 'waiting',
       error: { message: 'Connection failed: socket hang up' },
     });
@@ -223,9 +235,9 @@ describe('an attempt', () => {
 
   it('that gets rubbish for an answer is retried', async () => {
     const { url } = await startRaw((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n\r\n'));
-    const { client, closes } = startClient(url);
+    const { closes, stateAt } = startClient(url);
     await until(() => closes.length === 1);
-    expect(client.getSnapshot()).toMatchObject({ status: 'waiting', error: { code: 'closed' } });
+    expect(stateAt(0)).toMatchObject({ status: 'waiting', error: { code: 'closed' } });
   });
 
   it('whose url is none is retried, with the cause, and later urls are taken', async () => {
