@@ -36,6 +36,13 @@ export interface Dialer {
 /** What makes a dialer. */
 export type CreateDialer = (WebSocket: WebSocketConstructor, handlers: DialHandlers) => Dialer;
 
+/** What `ws` has beyond a browser's socket. */
+type NodeWebSocket = WebSocketLike & { terminate?: () => void };
+type NodeWebSocketConstructor = {
+  readonly prototype?: NodeWebSocket;
+  new (url: string, protocols: string | string[], options?: object): NodeWebSocket;
+};
+
 // Bundlers that follow Node's rules hand over the whole CommonJS module as its default export.
 const Engine: typeof PartySocket =
   (PartySocket as unknown as { readonly default?: typeof PartySocket }).default ?? PartySocket;
@@ -45,9 +52,10 @@ const Engine: typeof PartySocket =
  * is closing, or waiting for its url, cannot be. Events are taken from the socket itself: partysocket
  * makes up a clean close after an `error`, and clones whatever it hands on.
  */
-export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
+export const createPartyDialer: CreateDialer = (given, handlers) => {
+  const WebSocket = given as NodeWebSocketConstructor;
   let engine: PartySocket | undefined;
-  let attached: (WebSocketLike & { terminate?: () => void }) | undefined;
+  let attached: NodeWebSocket | undefined;
 
   const end = (how: DialEnd, cause?: unknown) => {
     attached = undefined;
@@ -56,7 +64,10 @@ export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
 
   function Socket(url: string, protocols: string | string[]): WebSocketLike {
     try {
-      const socket = new WebSocket(url, protocols);
+      // Only `ws` has `terminate`. It would wait 30 s for a dead peer's goodbye, and keep Node alive.
+      const socket = WebSocket.prototype?.terminate
+        ? new WebSocket(url, protocols, { closeTimeout: 1_000 })
+        : new WebSocket(url, protocols);
       const add = socket.addEventListener.bind(socket);
       const on = <Event>(type: string, task: (event: Event) => void) =>
         add(type, (event: Event) => {
@@ -94,7 +105,7 @@ export const createPartyDialer: CreateDialer = (WebSocket, handlers) => {
       const socket = attached;
       attached = undefined;
       engine?.close(code, reason);
-      // Only `ws` has it: there a dead peer would keep the process alive for 30 s.
+      // Given up: nobody waits for a goodbye.
       if (!code) socket?.terminate?.();
     },
     send(data) {

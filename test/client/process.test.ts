@@ -148,6 +148,33 @@ describe('Node', () => {
     await Promise.all([server.close(), silent.close(), proxy.close()]);
   });
 
+  it('does not wait for the goodbye of a dead peer for longer than a second or so', async () => {
+    const server = await startWsServer();
+    const proxy = await startTcpProxy(server.port);
+    const dead = run(
+      'exit-dead-peer.mjs',
+      `${imports}
+      const client = createWebSocketClient('ws://127.0.0.1:${proxy.port}', { WebSocket });
+      process.on('exit', () => console.log(performance.now() - closed < 10_000));
+      let closed;
+      client.on('message', () => {
+        closed = performance.now();
+        client.close();
+      });
+      client.hold();
+      await client.ready;
+      client.send('open');
+    `,
+    );
+    while (server.received.length === 0) await new Promise((done) => setTimeout(done, 5));
+    // What the client says from now on never arrives.
+    proxy.blackHole(true, 'up');
+    for (const socket of server.live) socket.send('"now"');
+    const { output, failed } = await dead;
+    expect([output, failed]).toEqual(['true\n', false]);
+    await Promise.all([server.close(), proxy.close()]);
+  });
+
   it('takes the CommonJS build, where partysocket is a module in a module', async () => {
     const server = await startWsServer();
     const { output, failed } = await run(
