@@ -202,9 +202,12 @@ inChromium('the chat page', () => {
     await page.getByText('Connection lost', { exact: true }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByText('This answer was stopped.').waitFor();
+    const seen = await shownText(page);
+    expect(seen).not.toBe('');
     await reload(page);
     expect(await page.locator('.user .text').textContent()).toBe(question);
     expect(await page.locator('[role=log]').getAttribute('aria-busy')).toBe('false');
+    expect(await shownText(page)).toBe(seen);
     stage.server.dropConnections();
     await untilLogged(stage.server, runId, 'RUN_FINISHED');
     expect(stage.server.log(runId).at(-1)?.outcome).toEqual({ type: 'cancelled' });
