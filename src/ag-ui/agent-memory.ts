@@ -47,6 +47,17 @@ export function findRecords(
 /** A stored thread, on top of one to start from; undefined where the value is no thread. */
 export function readThread<S>(value: unknown, initial: AgUiThread<S>): AgUiThread<S> | undefined {
   if (!isRecord(value) || !Array.isArray(value.messages)) return undefined;
-  const messages = value.messages.filter(isRecord);
-  return { ...initial, ...(value as object), messages } as unknown as AgUiThread<S>;
+  const { open, ...thread } = value;
+  for (const key of ['interrupts', 'usage', 'pendingToolCallIds', 'subagents']) {
+    if (!Array.isArray(thread[key])) delete thread[key];
+  }
+  const opened =
+    isRecord(open) &&
+    Object.entries(open).filter(([, value]) => Array.isArray(value) || typeof value === 'string');
+  return {
+    ...initial,
+    ...thread,
+    messages: value.messages.filter(isRecord),
+    ...(opened && { open: Object.fromEntries(opened) }),
+  } as unknown as AgUiThread<S>;
 }

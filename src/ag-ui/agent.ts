@@ -217,7 +217,8 @@ export function createAgUiAgent<
     } else if (remember === 'thread' && kept && typeof kept.threadId === 'string') {
       if ((options.threadId ?? kept.threadId) !== kept.threadId) return;
       threadId = kept.threadId;
-      show(readThread(kept.thread, initial) ?? initial);
+      const read = readThread(kept.thread, initial) ?? initial;
+      show(read.status === 'running' ? endRun(read, 'aborted') : read);
     }
     // Somebody was there before slow storage answered.
     if (holds.size) activate();
@@ -290,8 +291,8 @@ export function createAgUiAgent<
 
   function abort(runId = current?.id) {
     activate();
-    if (!current || current.id !== runId || !isStreaming()) return;
-    if (isRunning()) stopShowing();
+    if (!current || current.id !== runId || !isStreaming() || !isRunning()) return;
+    stopShowing();
     runs.get(current.id)?.cancel();
   }
 
@@ -347,7 +348,10 @@ export function createAgUiAgent<
       return runId;
     },
     answer(responses, input) {
-      const resume = createResume(thread.interrupts ?? [], responses, env.now());
+      if (!thread.interrupts) {
+        throw new RunSocketError('invalid-argument', 'There is no open interrupt.');
+      }
+      const resume = createResume(thread.interrupts, responses, env.now());
       return agent.run({ ...input, resume });
     },
     follow(runId) {

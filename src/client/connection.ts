@@ -149,7 +149,7 @@ export function createConnection<In, Out>(
       pageWatch = listenToPage(page, pageListeners);
     }
     if (!WebSocket) {
-      return end('closed', new RunSocketError('unsupported', 'No WebSocket.'));
+      return end('closed', new RunSocketError('unsupported', 'No WebSocket here: pass one.'));
     }
     dialer ??= createDialer(WebSocket as WebSocketConstructor, {
       onOpen,

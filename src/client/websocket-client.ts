@@ -141,7 +141,8 @@ export function createClient<In = unknown, Out = unknown>(
           if (owner === undefined) report(refused);
           else safely(() => wire.peer?.tooLarge(owner, refused));
         }
-        if (error && (final || wasOpen)) safely(() => wire.peer?.close({ error, final }));
+        if (error && (final || wasOpen))
+          safely(() => wire.peer?.close({ error, final, swapped: status === 'connecting' }));
       } else if (!wasOpen) {
         largest = undefined;
         settleReady?.();

@@ -52,8 +52,13 @@ export interface WirePeer {
   /**
    * An open connection has ended, or (`final`) the client is closed for good from whatever state it
    * was in. Also called for a socket that was given up: idle swap, offline, pagehide, reconnect().
+   * `swapped`: this side replaces the socket by another at once.
    */
-  close(end: { readonly error: RunSocketError; readonly final: boolean }): void;
+  close(end: {
+    readonly error: RunSocketError;
+    readonly final: boolean;
+    readonly swapped: boolean;
+  }): void;
   /** Splits a batch into messages; `undefined` where `message` is no batch. */
   unpack(message: unknown): readonly unknown[] | undefined;
   /** Looks at a parsed message before `schema`; `true`: it was a control, nobody else sees it. */

@@ -1,3 +1,6 @@
+/** How the events of a run can end it. */
+export type End = 'finished' | 'cancelled' | 'failed';
+
 /** A place in a run's log, with what an overlapping resume is compared with. */
 export interface RunPosition<E, Offset> {
   /** The last offset given out: the cursor. */
@@ -8,6 +11,8 @@ export interface RunPosition<E, Offset> {
   readonly last?: readonly E[] | undefined;
   /** The log has shown no holes so far. */
   readonly dense?: boolean | undefined;
+  /** The end that the events up to here tell. */
+  readonly ended?: End | undefined;
 }
 
 /** Takes what stands at one place of a log: one event, or those that one frame expands to. */

@@ -106,6 +106,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
   const { id, policy, makeInput, message, cancelWhenOwned } = origin;
   let { data } = origin;
   let snapshot: RunSnapshot<Offset> | undefined;
+  let held = false;
   let release: ((now?: boolean) => void) | undefined;
   let lock: RunLock | undefined;
   let writing = false;
@@ -174,7 +175,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       if (old && keep) return;
       old?.stop?.();
       waits.delete(name);
-      if (ms !== undefined && release) run(name, { left: ms, since: 0 });
+      if (ms !== undefined && held) run(name, { left: ms, since: 0 });
     },
     note(change) {
       store.edit(id, (record) => {
@@ -263,7 +264,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
 
   // Remembered first, sent second: a reload in between finds a run to ask for.
   function start() {
-    if (machine.phase !== 'unsent' || !session.open || writing || !release) return;
+    if (machine.phase !== 'unsent' || !session.open || writing || !held) return;
     const limit = session.maxMessage;
     if (limit !== undefined && isLarger(data, limit)) {
       const text = `The start of run ${id} is larger than the ${limit} bytes that the server takes.`;
@@ -282,9 +283,10 @@ export function createLiveRun<Input, E, Offset extends number | string>(
 
   function transmitStart() {
     writing = false;
-    if (machine.phase !== 'unsent' || !release || !wire.transmit(data as string, message, id)) {
+    if (machine.phase !== 'unsent' || !held || !wire.transmit(data as string, message, id)) {
       return forget();
     }
+    session.feed(id);
     step(machine.sent);
     live.announcePolicy();
   }
@@ -296,14 +298,20 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       stopWaits();
       lock?.release();
       lock = undefined;
-      release?.();
-      release = undefined;
+      letGo();
+      if (!machine.error) session.end(id);
       data = undefined;
     } else pause();
     hooks.end?.(id, last);
     listeners.end.emit(last);
     endQueues(machine.error);
     resolveDone(last);
+  }
+
+  function letGo(now?: boolean) {
+    held = false;
+    release?.(now);
+    release = undefined;
   }
 
   function revive(over: boolean) {
@@ -322,7 +330,10 @@ export function createLiveRun<Input, E, Offset extends number | string>(
   }
 
   function hold() {
+    // Where there is no WebSocket, the final close comes before `wire.hold()` returns.
+    held = true;
     release ??= wire.hold();
+    if (!held) letGo();
     lock ??= requestRunLock(id, env, () => {
       if (!cancelWhenOwned || machine.cancelling || !machine.live) return;
       hooks.aborted?.(id);
@@ -341,13 +352,13 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       return machine.live;
     },
     get listening() {
-      return !!release || machine.phase === 'over';
+      return held || machine.phase === 'over';
     },
     get position() {
       return machine.position;
     },
     get idleTimeout() {
-      return release && machine.phase === 'sent' && machine.live && !machine.ended
+      return held && machine.phase === 'sent' && machine.live && !machine.ended
         ? (options.idleTimeout ?? 30_000)
         : undefined;
     },
@@ -373,36 +384,38 @@ export function createLiveRun<Input, E, Offset extends number | string>(
         attempt(() => ({ type: 'policy', runId: id, policy }));
       }
     },
-    close({ error, final }, idle) {
+    close({ error, final, swapped }) {
       pause();
-      step(() => machine.close(final, error, idle));
+      step(() => machine.close(final, error, swapped));
     },
     remember,
     attach() {
       if (machine.phase === 'over') return;
       hold();
       if (!session.open) return;
+      // What this connection brings of the run by itself would come before what is asked for: only
+      // a new one has both in order.
+      if (session.isFed(id)) return context.reconnect();
       live.open(false);
       live.repeatCancel();
       live.followUp();
     },
     detach() {
-      if (!release) return;
+      if (!held) return;
       // Nobody is left to see whether it goes on behind its end.
       if (machine.ended) step(() => machine.timer('after'));
       stopWaits();
       lock?.release();
       lock = undefined;
       endQueues();
-      const releaseNow = release;
-      release = undefined;
+      held = false;
       session.refresh();
-      releaseNow?.(true);
+      letGo(true);
     },
     page(type) {
       lock?.release();
       lock = undefined;
-      if (type === 'show' && release) hold();
+      if (type === 'show' && held) hold();
     },
     run: {
       id,

@@ -62,7 +62,7 @@ export function isHello(message: Fields): boolean {
 
 /** A control about a run, or undefined for anything else. */
 export function parseRunControl(message: Fields): RunControl | undefined {
-  const { type, runId, from } = message;
+  const { type, runId, from, status } = message;
   if (
     typeof runId !== 'string' ||
     typeof type !== 'string' ||
@@ -71,6 +71,8 @@ export function parseRunControl(message: Fields): RunControl | undefined {
     return undefined;
   }
   if (type === 'run.truncated' && !Number.isSafeInteger(from)) return undefined;
+  if (type === 'run.end' && !/^(finished|error|cancelled|lost)$/.test(`${status}`))
+    return undefined;
   return message as unknown as RunControl;
 }
 

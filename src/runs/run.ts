@@ -1,6 +1,6 @@
 import { equalJson } from '../internal/equal-json.ts';
 import { RunSocketError, type RunSocketErrorCode } from '../internal/errors.ts';
-import { createFeed, holdLimit, type RunPosition } from './feed.ts';
+import { createFeed, type End, holdLimit, type RunPosition } from './feed.ts';
 import type { RunControl } from './protocol.ts';
 import type { RunEventStatus, RunPolicy, RunSnapshot } from './types.ts';
 
@@ -84,14 +84,12 @@ export interface RunMachine<E, Offset> {
   sent(): void;
   receive(offset: Offset | undefined, events: readonly E[]): void;
   control(control: RunControl): void;
-  /** The socket is gone; `final`: and none will follow by itself; `idle`: it was swapped for being quiet. */
-  close(final: boolean, error: RunSocketError, idle: boolean): void;
+  /** The socket is gone; `final`: and none will follow by itself; `swapped`: this side replaces it. */
+  close(final: boolean, error: RunSocketError, swapped: boolean): void;
   cancel(): void;
   fail(error: RunSocketError): void;
   timer(name: RunTimer): void;
 }
-
-type End = 'finished' | 'cancelled' | 'failed';
 
 const holeWait = 250;
 // A hole that was asked for again is given up after this, if no repetition proves it before.
@@ -124,7 +122,7 @@ export function createRunMachine<E, Offset extends number | string>(
   /** The lowest place that was held when the hole was asked for. */
   let lowest: Offset | undefined;
   let startedId: string | undefined;
-  let terminal: End | undefined;
+  let terminal = start.position?.ended;
   /** The end that the server told, while events before it are missing. */
   let told: Extract<RunControl, { type: 'run.end' }> | undefined;
   let feed = createFeed(give, start.position);
@@ -288,7 +286,7 @@ export function createRunMachine<E, Offset extends number | string>(
       return error;
     },
     get position() {
-      return feed.position;
+      return { ...feed.position, ended: terminal };
     },
     snapshot() {
       const cursor = cursorOf();
@@ -307,6 +305,7 @@ export function createRunMachine<E, Offset extends number | string>(
       if (phase !== 'sent') return;
       if (!confirmed && rules.restart && startable && !cancelling) {
         world.send('run');
+        wait('patience', rules.startTimeout, true);
         return;
       }
       resume();
@@ -375,14 +374,14 @@ export function createRunMachine<E, Offset extends number | string>(
           return wait('hole', holeWait, true);
       }
     },
-    close(final, why, idle) {
+    close(final, why, swapped) {
       connected = comparing = asked = waiting = false;
       // The next connection brings them again, behind what is missing.
       feed.drop();
       if (!isLive()) return;
       wait('hole');
       wait('after');
-      if (start.policy === 'cancel' && phase === 'sent' && !cancelling && !idle) {
+      if (start.policy === 'cancel' && phase === 'sent' && !cancelling && !swapped) {
         cancelling = true;
         world.note({ cancel: true });
         world.aborted();
@@ -411,7 +410,10 @@ export function createRunMachine<E, Offset extends number | string>(
       else if (name === 'patience') {
         if (cancelling) finish('cancelled');
         else if (confirmed) fail('run-unreachable', 'gets no answer from the server');
-        else fail('start-unknown', 'was never confirmed to have started');
+        else if (rules.restart && startable) {
+          world.send('run');
+          wait('patience', rules.startTimeout);
+        } else fail('start-unknown', 'was never confirmed to have started');
       } else if (!asked) askAgain();
       else if (feed.held) acceptHole();
       else if (told) finishWithout(told);

@@ -97,8 +97,8 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
   const runs = new Map<string, LiveRun<E, Offset>>();
   const listeners = createListeners<void>(env.report);
   const report = (error: RunSocketError) => {
-    hooks.error?.(error);
-    wire.report(error);
+    if (hooks.error) hooks.error(error);
+    else wire.report(error);
   };
   const context: RunContext<Input, E, Offset> = {
     wire,
@@ -232,6 +232,9 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       return run;
     },
     follow(runId, { after } = {}) {
+      if (!runId || (after !== undefined && !isOffset(after))) {
+        throw new RunSocketError('invalid-argument', 'follow() takes a run id and an offset.');
+      }
       const existing = known(runId);
       if (existing) return existing;
       const live = add({
@@ -266,9 +269,9 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
     isOver: (runId) => runs.get(runId)?.over ?? true,
     position(runId) {
       const position = runs.get(runId)?.position;
-      return options.overlap || !position
-        ? position
-        : { offset: position.offset, dense: position.dense };
+      if (!position || options.overlap) return position;
+      const { last, previous, ...rest } = position;
+      return rest;
     },
     get: (runId) => runs.get(runId)?.run,
     getSnapshot() {

@@ -16,7 +16,12 @@ export interface SessionRun {
   /** What comes after every resume and cancel of the client: an unsent start, or more questions. */
   followUp(): void;
   announcePolicy(): void;
-  close(end: { readonly error: RunSocketError; readonly final: boolean }, idle: boolean): void;
+  /** `swapped`: by this side, which knows of no drop. */
+  close(end: {
+    readonly error: RunSocketError;
+    readonly final: boolean;
+    readonly swapped: boolean;
+  }): void;
   fail(error: RunSocketError): void;
 }
 
@@ -42,6 +47,12 @@ export interface Session {
   readonly maxMessage: number | undefined;
   /** Whether the server announced a capability on this connection. */
   has(capability: string): boolean;
+  /** The run is sent or asked for on this connection. */
+  feed(runId: string): void;
+  /** Whether it was before, and has not ended. */
+  isFed(runId: string): boolean;
+  /** The run is over: nothing more comes of it. */
+  end(runId: string): void;
   /** A number that is larger each time. */
   count(): number;
   join(member: SessionMember): () => void;
@@ -50,6 +61,9 @@ export interface Session {
   /** Looks again at what the runs need watched. */
   refresh(): void;
 }
+
+/** However long a server wants to be left alone, in ms. */
+const longestWait = 3_600_000;
 
 const sessions = new WeakMap<Wire, Session>();
 
@@ -71,6 +85,8 @@ function createSession(wire: Wire): Session {
   let watched: number | undefined;
   let pings = 0;
   let serial = 0;
+  /** Runs whose events this connection may bring without being asked again. */
+  const fed = new Set<string>();
 
   const allRuns = () =>
     [...members]
@@ -121,12 +137,13 @@ function createSession(wire: Wire): Session {
       session.refresh();
     },
     close(end) {
-      // Where nothing is pinged, a quiet socket is swapped without knowing whether it was dead.
-      const idle = end.error.code === 'timeout' && !session.has('ping');
+      // A socket is swapped for its silence without knowing whether it was dead, unless it was pinged.
+      const swapped = end.swapped && !(end.error.code === 'timeout' && session.has('ping'));
       open = false;
       caps = undefined;
       maxMessage = undefined;
-      for (const run of allRuns()) run.close(end, idle);
+      fed.clear();
+      for (const run of allRuns()) run.close({ ...end, swapped });
     },
     unpack: (message) => (caps?.has('batch') && Array.isArray(message) ? message : undefined),
     control(message) {
@@ -141,7 +158,7 @@ function createSession(wire: Wire): Session {
       else if (message.type === 'reauth') renew();
       else if (message.type === 'retry') {
         const after = asDuration(message.after);
-        if (after !== undefined) wire.setRetryHint({ after });
+        if (after !== undefined) wire.setRetryHint({ after: Math.min(after, longestWait) });
       } else return message.type === 'pong';
       return true;
     },
@@ -149,7 +166,10 @@ function createSession(wire: Wire): Session {
       for (const member of [...members]) member.message(message, batched);
     },
     tooLarge(owner, error) {
-      for (const run of allRuns()) if (run.id === owner) run.fail(error);
+      const text = `The server refused the start of run ${owner} as too large.`;
+      for (const run of allRuns()) {
+        if (run.id === owner) run.fail(new RunSocketError('too-large', text, error));
+      }
     },
     page(type) {
       for (const member of [...members]) member.page(type);
@@ -164,6 +184,9 @@ function createSession(wire: Wire): Session {
       return maxMessage;
     },
     has: (capability) => caps?.has(capability) ?? false,
+    feed: (runId) => fed.add(runId),
+    isFed: (runId) => fed.has(runId),
+    end: (runId) => fed.delete(runId),
     count: () => ++serial,
     join(member) {
       members.add(member);
@@ -173,6 +196,7 @@ function createSession(wire: Wire): Session {
       };
     },
     ask(ask) {
+      fed.add(ask.runId);
       if (asks) asks.push(ask);
       else ask.send();
     },
