@@ -110,7 +110,7 @@ export interface BackoffOptions {
 
 /** How a dead peer is noticed. */
 export interface HeartbeatOptions {
-  /** Silence after which a message is sent, in ms. @default what the server's `hello` says, or 15000 */
+  /** Silence after which a message is sent, in ms. @default what the server's `hello` says (where runs or an agent listen to it), or 15000 */
   readonly interval?: number;
   /** How long any frame may then take, in ms, before the socket is given up. @default 5000 */
   readonly timeout?: number;
@@ -161,7 +161,10 @@ export interface WebSocketClient<In = unknown, Out = unknown> {
   getSnapshot(): ConnectionState;
   /** Get notified when the state changes. Compatible with `useSyncExternalStore`. */
   subscribe(listener: () => void): () => void;
-  /** Listen to one type of event; returns what stops it. A listener that throws stops nobody else. */
+  /**
+   * Listen to one type of event; returns what stops it. A listener that throws stops nobody else: what
+   * it threw becomes an uncaught error of the page, or of the process in Node.
+   */
   on<Type extends keyof WebSocketClientEvents<In>>(
     type: Type,
     listener: (value: WebSocketClientEvents<In>[Type]) => void,

@@ -51,6 +51,7 @@ declare global {
   const client: WebSocketClient;
   const agent: AgUiAgent;
   const useState: typeof import('react').useState;
+  const useEffect: typeof import('react').useEffect;
   function getToken(): string;
   function refreshToken(): Promise<string>;
   function readFile(path: string): Promise<string>;
