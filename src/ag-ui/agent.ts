@@ -125,17 +125,17 @@ export function createAgUiAgent<
     {
       event(runId, event, replay) {
         if (!isShown(runId)) return;
-        let next = thread;
+        const { stale } = thread;
         try {
-          next = reduce(thread, event);
+          const next = reduce(thread, event);
+          show(next, replay);
+          if (next.stale && !stale) {
+            fail('patch-failed', 'A STATE_DELTA could not be applied; the state is stale.');
+          }
         } catch (error) {
-          next = { ...thread, stale: true };
+          show({ ...thread, stale: true }, replay);
           fail('bad-message', `The reducer threw on ${String(event?.type)}.`, error);
         }
-        if (next.stale && !thread.stale) {
-          fail('patch-failed', 'A STATE_DELTA could not be applied; the state is stale.');
-        }
-        show(next, replay);
         on.event.emit(event);
       },
       restart(runId) {

@@ -15,6 +15,7 @@ import { type RunLock, requestRunLock } from './run-lock.ts';
 import type { RunRecord, RunStore } from './run-storage.ts';
 import type { Session, SessionRun } from './session.ts';
 import type { Run, RunSnapshot, RunsOptions } from './types.ts';
+import { createWaits } from './waits.ts';
 
 /** What the layer above does with the runs; all of it optional. */
 export interface RunHooks<E, Offset extends number | string> {
@@ -85,13 +86,6 @@ export interface LiveRun<E, Offset extends number | string> extends SessionRun {
   page(type: 'hide' | 'show'): void;
 }
 
-interface Wait {
-  left: number;
-  since: number;
-  /** Absent while it is paused. */
-  stop?: (() => void) | undefined;
-}
-
 const writeWait = 250;
 const replayGap = 50;
 
@@ -113,7 +107,10 @@ export function createLiveRun<Input, E, Offset extends number | string>(
   let settled = false;
   let catchingUp = false;
   let lastAt: number | undefined;
-  const waits = new Map<RunTimer, Wait>();
+  // Patience and silence are counted in time with an open connection.
+  const waits = createWaits<RunTimer>(env, ['patience', 'silence'], (name) =>
+    step(() => machine.timer(name)),
+  );
   const queues = new Set<AsyncQueue<E>>();
   const listeners = {
     event: createListeners<E>(env.report),
@@ -171,11 +168,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     hole: (error) => hooks.hole?.(id, error),
     aborted: () => hooks.aborted?.(id),
     wait(name, ms, keep) {
-      const old = waits.get(name);
-      if (old && keep) return;
-      old?.stop?.();
-      waits.delete(name);
-      if (ms !== undefined && held) run(name, { left: ms, since: 0 });
+      if (held || ms === undefined) waits.set(name, ms, keep);
     },
     note(change) {
       store.edit(id, (record) => {
@@ -201,33 +194,6 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     if (!settled && !isLive) settle();
     if (phase !== machine.phase || wasLive !== isLive || ended !== machine.ended) session.refresh();
     context.changed();
-  }
-
-  function run(name: RunTimer, wait: Wait) {
-    waits.set(name, wait);
-    wait.since = env.now();
-    wait.stop = env.setTimer(() => {
-      waits.delete(name);
-      step(() => machine.timer(name));
-    }, wait.left);
-  }
-
-  // Patience is counted in time with an open connection.
-  const pausable = ['patience', 'silence'] as const;
-
-  function pause() {
-    for (const name of pausable) {
-      const wait = waits.get(name);
-      if (!wait?.stop) continue;
-      wait.stop();
-      wait.stop = undefined;
-      wait.left -= Math.min(wait.left, Math.max(0, env.now() - wait.since));
-    }
-  }
-
-  function stopWaits() {
-    for (const { stop } of waits.values()) stop?.();
-    waits.clear();
   }
 
   function attempt(make: () => unknown, owner?: string) {
@@ -295,13 +261,13 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     settled = true;
     const last = getSnapshot();
     if (machine.phase === 'over') {
-      stopWaits();
+      waits.clear();
       lock?.release();
       lock = undefined;
       letGo();
       if (!machine.error) session.end(id);
       data = undefined;
-    } else pause();
+    } else waits.pause();
     hooks.end?.(id, last);
     listeners.end.emit(last);
     endQueues(machine.error);
@@ -367,10 +333,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     fail: (error) => step(() => machine.fail(error)),
     open(idle) {
       step(() => machine.open(idle));
-      for (const name of pausable) {
-        const wait = waits.get(name);
-        if (wait && !wait.stop) run(name, wait);
-      }
+      waits.resume();
     },
     repeatCancel() {
       if (machine.cancelling && machine.phase === 'sent') sendCancel();
@@ -385,7 +348,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       }
     },
     close({ error, final, swapped }) {
-      pause();
+      waits.pause();
       step(() => machine.close(final, error, swapped));
     },
     remember,
@@ -404,7 +367,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       if (!held) return;
       // Nobody is left to see whether it goes on behind its end.
       if (machine.ended) step(() => machine.timer('after'));
-      stopWaits();
+      waits.clear();
       lock?.release();
       lock = undefined;
       endQueues();

@@ -107,6 +107,8 @@ export function createRunMachine<E, Offset extends number | string>(
   let { confirmed = false, cancelling = false, epoch } = start;
   let phase: RunMachine<E, Offset>['phase'] = start.sent ? 'sent' : 'unsent';
   let end: End | undefined;
+  /** A final close stands in the way, until somebody asks for the connection again. */
+  let suspended = false;
   let error: RunSocketError | undefined;
   /** Something of the run came in this page. */
   let heard = false;
@@ -181,12 +183,13 @@ export function createRunMachine<E, Offset extends number | string>(
 
   function revive() {
     phase = 'sent';
+    suspended = false;
     end = error = undefined;
   }
 
   /** A run that was given up comes back with a late event. */
   const isOut = () =>
-    phase === 'unsent' || (end && !/^(closed|start-un|run-unr)/.test(error?.code ?? ''));
+    phase === 'unsent' || (end && !suspended && !/^(start-un|run-unr)/.test(error?.code ?? ''));
 
   function hear() {
     if (!confirmed) world.note({ acked: true });
@@ -300,8 +303,8 @@ export function createRunMachine<E, Offset extends number | string>(
     },
     open(idle) {
       connected = true;
-      // A final close leaves a run waiting for a connection that somebody asks for again.
-      if (error?.code === 'closed') end = error = undefined;
+      if (suspended) end = error = undefined;
+      suspended = false;
       if (phase !== 'sent') return;
       if (!confirmed && rules.restart && startable && !cancelling) {
         world.send('run');
@@ -388,8 +391,9 @@ export function createRunMachine<E, Offset extends number | string>(
       }
       if (final && terminal) finish(terminal);
       else if (final) {
+        suspended = true;
         end = 'failed';
-        error = why;
+        error = why.code === 'closed' ? why : new RunSocketError('closed', why.message, why);
       }
     },
     cancel() {

@@ -94,7 +94,10 @@ it('without any WebSocket a run fails at once, and says why', async () => {
   const clock = createVirtualClock({ page: {} });
   const client = createClient('wss://example.com', {}, { environment: clock.environment });
   const run = createRuns(client).start({});
-  expect(run.getSnapshot()).toMatchObject({ status: 'failed', error: { code: 'unsupported' } });
+  expect(run.getSnapshot()).toMatchObject({
+    status: 'failed',
+    error: { code: 'closed', cause: { code: 'unsupported' } },
+  });
   expect((await run.done).status).toBe('failed');
   expect(clock.timers).toBe(0);
 });
@@ -132,4 +135,24 @@ it('an end without a known status is none', async () => {
     world.socket.receive({ type: 'run.end', runId: 'a', offset: 0, status });
   }
   expect(run.getSnapshot().status).toBe('streaming');
+});
+
+it('retries that ran out by timeouts suspend a run, and reconnect() takes it up again', async () => {
+  const world = createWorld({ client: { maxRetries: 1, connectTimeout: 100 } });
+  const agent = world.agent();
+  world.network.mode = 'hold';
+  agent.run({}, { runId: 'a' });
+  await world.clock.advance(10_000);
+  expect(world.client.getSnapshot()).toMatchObject({
+    status: 'closed',
+    error: { code: 'timeout' },
+  });
+  expect(agent.getSnapshot()).toMatchObject({ status: 'error', error: { code: 'closed' } });
+  expect(agent.runs.get('a')?.getSnapshot().error).toMatchObject({ cause: { code: 'timeout' } });
+  world.network.mode = 'up';
+  world.client.reconnect();
+  await world.settle();
+  expect(world.socket.sent).toMatchObject([{ type: 'run', runId: 'a' }]);
+  expect(agent.getSnapshot().status).toBe('running');
+  expect(agent.getSnapshot().error).toBeUndefined();
 });

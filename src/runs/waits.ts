@@ -1,0 +1,67 @@
+import type { Environment } from '../internal/environment.ts';
+
+/** Named timers, some of which stand still while there is no connection. */
+export interface Waits<Name extends string> {
+  /** Starts a wait, or (no `ms`) calls it off; `keep` leaves one that is under way alone. */
+  set(name: Name, ms?: number, keep?: boolean): void;
+  /** Stops the clock of the waits that count time on open connections. */
+  pause(): void;
+  resume(): void;
+  /** Calls everything off. */
+  clear(): void;
+}
+
+interface Wait {
+  left: number;
+  since: number;
+  /** Absent while it is paused. */
+  stop?: (() => void) | undefined;
+}
+
+/** Make a run's waits; `pausable` names those that `pause()` stops, `onEnd` is told each that ran out. */
+export function createWaits<Name extends string>(
+  { now, setTimer }: Environment,
+  pausable: readonly Name[],
+  onEnd: (name: Name) => void,
+): Waits<Name> {
+  const waits = new Map<Name, Wait>();
+
+  function start(name: Name, wait: Wait) {
+    waits.set(name, wait);
+    wait.since = now();
+    wait.stop = setTimer(() => {
+      waits.delete(name);
+      onEnd(name);
+    }, wait.left);
+  }
+
+  return {
+    set(name, ms, keep) {
+      const old = waits.get(name);
+      if (old && keep) return;
+      old?.stop?.();
+      waits.delete(name);
+      if (ms !== undefined) start(name, { left: ms, since: 0 });
+    },
+    pause() {
+      for (const name of pausable) {
+        const wait = waits.get(name);
+        if (!wait?.stop) continue;
+        wait.stop();
+        wait.stop = undefined;
+        // The wall clock may have been set back meanwhile.
+        wait.left -= Math.min(wait.left, Math.max(0, now() - wait.since));
+      }
+    },
+    resume() {
+      for (const name of pausable) {
+        const wait = waits.get(name);
+        if (wait && !wait.stop) start(name, wait);
+      }
+    },
+    clear() {
+      for (const { stop } of waits.values()) stop?.();
+      waits.clear();
+    },
+  };
+}
