@@ -92,7 +92,7 @@ export interface AgUiAgent<S = unknown> {
   ): string;
   /** Start the run that answers the open interrupts. Throws `invalid-argument` if an answer is missing. */
   answer(responses: InterruptResponses, input?: RunInput): string;
-  /** Follow a run that another page or the server started. A streaming run is aborted first. */
+  /** Follow a run that another page or the server started, from its start. A streaming run is aborted first. Nothing happens where the thread has the run already. */
   follow(runId: string): void;
   /** Stop the streaming run. What it said so far stays. */
   abort(): void;

@@ -355,9 +355,10 @@ export function createAgUiAgent<
       return agent.run({ ...input, resume });
     },
     follow(runId) {
-      if (current?.id === runId && isStreaming()) return;
+      // The thread has this run already, or will have it.
+      if (thread.runId === runId && (isStreaming() || thread.status === 'finished')) return;
       abort();
-      const base = begin(thread, runId);
+      const base = current?.id === runId ? current.base : begin(thread, runId);
       current = { id: runId, threadId, base, followed: true };
       claims.add(runId);
       show(base);

@@ -26,14 +26,21 @@ describe('the published package', () => {
     const built = ['index', 'ag-ui', 'react'].flatMap((entry) =>
       ['js', 'js.map', 'cjs', 'cjs.map', 'd.ts', 'd.cts'].map((end) => `dist/${entry}.${end}`),
     );
-    const documents = ['LICENSE', 'PROTOCOL.md', 'README.md', 'package.json'];
+    const documents = [
+      'CHANGELOG.md',
+      'LICENSE',
+      'PROTOCOL.md',
+      'README.md',
+      'docs/recipes.md',
+      'package.json',
+    ];
     expect([...documents, ...built].filter((file) => !files.includes(file))).toEqual([]);
   });
 
   it('holds nothing else but chunks that entries share', () => {
     const others = files.filter(
       (file) =>
-        !/^(LICENSE|PROTOCOL\.md|README\.md|package\.json)$/.test(file) &&
+        !/^(LICENSE|(CHANGELOG|PROTOCOL|README)\.md|package\.json|docs\/.*)$/.test(file) &&
         !/^dist\/(index|ag-ui|react|client)\.(js|cjs)(\.map)?$/.test(file) &&
         !/^dist\/(index|ag-ui|react)\.d\.c?ts$/.test(file) &&
         !/^dist\/chunk-\w+\.(js|cjs)(\.map)?$/.test(file) &&
