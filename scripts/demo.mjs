@@ -9,6 +9,7 @@ buildPages();
 const server = await startExample({ port: Number(PORT), host: HOST, pace: Number(PACE), pages });
 const who = server.hasModel ? 'the model behind OPENAI_BASE_URL' : 'a scripted agent';
 console.log(`runsocket demo with ${who}: http://${HOST}:${server.port}/ (Ctrl+C ends it)`);
+console.log(`A client of your own connects to ${server.url}`);
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {

@@ -1,9 +1,11 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
+const { PORT = '8787', HOST = '127.0.0.1' } = process.env;
+
 export default defineConfig({
   base: './',
   plugins: [react()],
-  // `npm run dev` here, and `npm start` in ../server beside it.
-  server: { proxy: { '/agent': { target: 'http://127.0.0.1:8787', ws: true } } },
+  // `npm run dev` here, and `npm start` in ../server beside it, with the same `PORT`.
+  server: { proxy: { '/agent': { target: `http://${HOST}:${PORT}`, ws: true } } },
 });

@@ -31,7 +31,7 @@ export const notes = [
   {
     title: 'Several tabs',
     words: 'tabs two duplicate copy window browser device share follow same',
-    text: 'Duplicate this tab in the middle of an answer, and both show it. Each follows the same log at its own pace, either may press Stop, and closing one changes nothing for the other.',
+    text: 'Duplicate this tab in the middle of an answer, and both show it: the copy gets the record of the run along with the tab, which a tab that you open anew does not. Each follows the same log at its own pace, either may press Stop, and closing one changes nothing for the other.',
   },
   {
     title: 'What a server has to do',

@@ -150,7 +150,7 @@ function compose(question, earlier, found) {
   return [
     `${opening} ${place} Here is what my notes on “${found[0]?.title.toLowerCase()}” and two more say.`,
     ...found.map((note) => note.text),
-    'Do try it while I am still talking: reload the page, drop the connection, or open this tab a second time.',
+    'Do try it while I am still talking: reload the page, drop the connection, or duplicate this tab.',
   ];
 }
 

@@ -5,6 +5,7 @@ import { Composer } from './composer.tsx';
 import { ConnectionBadge } from './connection-badge.tsx';
 import { Conversation } from './conversation.tsx';
 import { PlanPanel } from './plan-panel.tsx';
+import { clearStopped, getStopped, markStopped } from './stopped.ts';
 import { Welcome } from './welcome.tsx';
 import { clearWire } from './wire-log.ts';
 import { WirePanel } from './wire-panel.tsx';
@@ -14,8 +15,15 @@ export function App() {
   const connection = useConnection(client);
   const field = useRef<HTMLTextAreaElement>(null);
   const isRunning = thread.status === 'running';
+  const isConnected = connection.status === 'open';
+  const hasBegun = useHasBegun(thread.runId);
 
   function ask(question: string) {
+    // What is drawn may be a frame behind.
+    const { status, messages } = agent.getSnapshot();
+    const last = messages.at(-1);
+    // The thread has the status of its latest run only.
+    if (last && (status === 'running' || status === 'aborted')) markStopped(last.id);
     agent.run({ messages: [{ id: crypto.randomUUID(), role: 'user', content: question }] });
     field.current?.focus();
   }
@@ -40,6 +48,7 @@ export function App() {
   function startOver() {
     agent.abort();
     agent.reset();
+    clearStopped();
     clearWire();
     field.current?.focus();
   }
@@ -71,8 +80,8 @@ export function App() {
           <button
             type="button"
             // Not `disabled`: that would take the focus away from who just pressed it.
-            aria-disabled={connection.status !== 'open'}
-            onClick={() => connection.status === 'open' && dropConnection()}
+            aria-disabled={!isConnected}
+            onClick={() => isConnected && dropConnection()}
           >
             Drop connection
           </button>
@@ -84,18 +93,32 @@ export function App() {
       <main>
         <Conversation
           thread={thread}
-          isConnected={connection.status === 'open'}
+          isConnected={isConnected}
+          hasBegun={hasBegun}
+          stopped={getStopped()}
           welcome={<Welcome onAsk={ask} />}
           onRetry={retry}
         />
         <Composer field={field} isRunning={isRunning} onAsk={ask} onStop={stop} />
       </main>
       <Sidebar plan={thread.state?.plan}>
-        <PlanPanel plan={thread.state?.plan} isStale={thread.stale} isRunning={isRunning} />
+        <PlanPanel
+          plan={thread.state?.plan}
+          isStale={thread.stale}
+          isMoving={isRunning && isConnected && hasBegun}
+        />
         <WirePanel />
       </Sidebar>
       <Announcement status={thread.status} />
     </div>
+  );
+}
+
+/** Whether the server has said something of a run, as far as this page knows. */
+function useHasBegun(runId: string | undefined): boolean {
+  return useSyncExternalStore(
+    agent.runs.subscribe,
+    () => runId !== undefined && agent.runs.get(runId)?.getSnapshot().status === 'streaming',
   );
 }
 

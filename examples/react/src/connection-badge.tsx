@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { ConnectionState } from 'runsocket';
 
 interface ConnectionBadgeProps {
@@ -19,14 +19,16 @@ export function ConnectionBadge({ connection, onRetry }: ConnectionBadgeProps) {
   // An attempt to come back is no news: only that the connection is gone, and that it is back.
   const isRetrying = connection.status === 'connecting' && error !== undefined;
   const status = isRetrying ? 'waiting' : connection.status;
+  // It comes back by itself with the network, whatever the countdown says.
+  const isOffline = !useOnline() && status === 'waiting';
   return (
     <div className="connection" data-status={status}>
       {/* A countdown that is read out every second helps nobody, so it is left out here. */}
       <span className="badge" role="status">
         <span className="dot" aria-hidden="true" />
-        {labels[status]}
+        {isOffline ? 'Offline' : labels[status]}
       </span>
-      {status === 'waiting' && (
+      {status === 'waiting' && !isOffline && (
         <span className="countdown" aria-hidden="true">
           {retryAt === undefined ? 'trying now…' : <Countdown until={retryAt} />}
         </span>
@@ -38,6 +40,19 @@ export function ConnectionBadge({ connection, onRetry }: ConnectionBadgeProps) {
       )}
     </div>
   );
+}
+
+function useOnline(): boolean {
+  return useSyncExternalStore(subscribeToNetwork, () => navigator.onLine);
+}
+
+function subscribeToNetwork(listener: () => void): () => void {
+  addEventListener('online', listener);
+  addEventListener('offline', listener);
+  return () => {
+    removeEventListener('online', listener);
+    removeEventListener('offline', listener);
+  };
 }
 
 function Countdown({ until }: { until: number }) {

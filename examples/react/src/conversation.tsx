@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import type { AgUiMessage, AgUiThread } from 'runsocket/ag-ui';
 import type { AgentState } from './agent.ts';
 import { Failure } from './failure.tsx';
@@ -8,11 +8,15 @@ import { usePinnedScroll } from './use-pinned-scroll.ts';
 interface ConversationProps {
   readonly thread: AgUiThread<AgentState | undefined>;
   readonly isConnected: boolean;
+  readonly hasBegun: boolean;
+  /** The ids of the messages that older answers were stopped at. */
+  readonly stopped: ReadonlySet<string>;
   readonly welcome: ReactNode;
   readonly onRetry: () => void;
 }
 
-export function Conversation({ thread, isConnected, welcome, onRetry }: ConversationProps) {
+export function Conversation(props: ConversationProps) {
+  const { thread, isConnected, hasBegun, stopped, welcome, onRetry } = props;
   const { messages, status, step } = thread;
   const isRunning = status === 'running';
   const { log, isPinned, scrollToEnd } = usePinnedScroll();
@@ -24,15 +28,12 @@ export function Conversation({ thread, isConnected, welcome, onRetry }: Conversa
 
   function render(message: AgUiMessage) {
     const isOpen = isRunning && message === last;
-    if (message.role === 'user') return <UserMessage key={message.id} message={message} />;
-    if (message.role === 'reasoning') {
-      return <Reasoning key={message.id} message={message} isOpen={isOpen} />;
-    }
+    if (message.role === 'user') return <UserMessage message={message} />;
+    if (message.role === 'reasoning') return <Reasoning message={message} isOpen={isOpen} />;
     if (message.role !== 'assistant') return null;
     const calls = message.toolCalls ?? [];
     return (
       <AssistantMessage
-        key={message.id}
         message={message}
         isOpen={isRunning && (isOpen || calls.some((call) => call.id === toolCallOf(last)))}
         results={calls.map((call) => results.get(call.id))}
@@ -55,16 +56,21 @@ export function Conversation({ thread, isConnected, welcome, onRetry }: Conversa
         tabIndex={0}
       >
         {messages.length === 0 && status !== 'running' && welcome}
-        {messages.map(render)}
+        {messages.map((message) => (
+          <Fragment key={message.id}>
+            {render(message)}
+            {message !== last && stopped.has(message.id) && <Stopped />}
+          </Fragment>
+        ))}
         {isRunning && (
           <p className="activity">
             <span className="spinner" aria-hidden="true" />
             {isConnected
               ? `${step ?? 'Waiting for the agent'}…`
-              : 'The connection is gone. The answer goes on as soon as it is back.'}
+              : `The connection is gone. ${hasBegun ? 'The answer goes on' : 'Your question is asked'} as soon as it is back.`}
           </p>
         )}
-        {status === 'aborted' && <p className="activity">This answer was stopped.</p>}
+        {status === 'aborted' && <Stopped />}
         {status === 'error' && <Failure error={thread.error} onRetry={onRetry} />}
       </div>
       {!isPinned && (
@@ -74,6 +80,10 @@ export function Conversation({ thread, isConnected, welcome, onRetry }: Conversa
       )}
     </section>
   );
+}
+
+function Stopped() {
+  return <p className="activity">This answer was stopped.</p>;
 }
 
 function toolCallOf(message: AgUiMessage | undefined): string | undefined {

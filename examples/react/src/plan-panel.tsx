@@ -3,7 +3,8 @@ import type { Plan, PlanStep } from './agent.ts';
 interface PlanPanelProps {
   readonly plan: Plan | undefined;
   readonly isStale: boolean;
-  readonly isRunning: boolean;
+  /** The run that changes the plan is being received. */
+  readonly isMoving: boolean;
 }
 
 const labels: Record<PlanStep['status'], string> = {
@@ -12,7 +13,7 @@ const labels: Record<PlanStep['status'], string> = {
   done: 'done',
 };
 
-export function PlanPanel({ plan, isStale, isRunning }: PlanPanelProps) {
+export function PlanPanel({ plan, isStale, isMoving }: PlanPanelProps) {
   const steps = plan?.steps ?? [];
   const done = steps.filter((step) => step.status === 'done').length;
   return (
@@ -26,7 +27,7 @@ export function PlanPanel({ plan, isStale, isRunning }: PlanPanelProps) {
             max={steps.length}
             aria-label={`${done} of ${steps.length} done`}
           />
-          <ol className="steps" data-running={isRunning || undefined}>
+          <ol className="steps" data-moving={isMoving || undefined}>
             {steps.map(({ title, status, detail }, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: a step is its place in the plan
               <li key={index} data-status={status}>

@@ -10,7 +10,7 @@ export function Welcome({ onAsk }: { onAsk: (question: string) => void }) {
       <p className="lead">Ask something, then try to lose the answer.</p>
       <p>
         It takes about twenty seconds. Reload the page while it streams, drop the connection, go
-        offline, or open this tab twice: the answer comes back, once and whole, and goes on.
+        offline, or duplicate this tab: the answer comes back, once and whole, and goes on.
       </p>
       <ul className="suggestions" aria-label="Suggestions">
         {questions.map((question) => (

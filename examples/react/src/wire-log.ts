@@ -5,6 +5,8 @@ export interface WireLine {
   readonly id: number;
   readonly direction: 'in' | 'out' | 'note';
   readonly text: string;
+  /** The events that the line sums up. */
+  readonly events?: { readonly runId: unknown; readonly from: number; readonly to: number };
 }
 
 const limit = 7;
@@ -13,19 +15,23 @@ let lines: readonly WireLine[] = [];
 let shown: readonly WireLine[] = lines;
 let isScheduled = false;
 let lastId = 0;
+let isLost = false;
 
 /** Notes what goes over the connection, events summed up in one line. */
 export function recordFrame(record: InspectRecord): void {
   if (record.type === 'state') {
-    if (record.state.status === 'open') add('note', 'connected');
-    if (record.state.status === 'waiting') add('note', 'connection lost');
+    const { status } = record.state;
+    if (status === 'open') add('note', 'connected');
+    // Every attempt that fails leads to `waiting` again.
+    if (status === 'waiting' && !isLost) add('note', 'connection lost');
+    if (status === 'open' || status === 'waiting') isLost = status === 'waiting';
   } else if (record.type === 'frame') {
     const message = readMessage(record.data);
     if (record.direction === 'out') {
       const after = message.type === 'resume' ? ` after ${message.after ?? 'the start'}` : '';
       add('out', `${message.type}${after}`);
     } else if (typeof message.offset === 'number') {
-      addEvent(message.offset);
+      addEvent(message.runId, message.offset);
     }
   }
 }
@@ -52,19 +58,22 @@ function readMessage(data: unknown): Record<string, unknown> {
   }
 }
 
-function addEvent(offset: number): void {
+function addEvent(runId: unknown, offset: number): void {
   const last = lines.at(-1);
-  const from = last?.direction === 'in' ? /\d+/.exec(last.text)?.[0] : undefined;
-  if (last && from !== undefined) {
-    lines = [...lines.slice(0, -1), { ...last, text: `events ${from} – ${offset}` }];
+  const { events } = last ?? {};
+  // Another run, or an earlier event once more, begins a line of its own.
+  if (last && events && events.runId === runId && events.to < offset) {
+    const { from } = events;
+    const text = `events ${from} – ${offset}`;
+    lines = [...lines.slice(0, -1), { ...last, text, events: { runId, from, to: offset } }];
     notify();
   } else {
-    add('in', `event ${offset}`);
+    add('in', `event ${offset}`, { runId, from: offset, to: offset });
   }
 }
 
-function add(direction: WireLine['direction'], text: string): void {
-  lines = [...lines, { id: ++lastId, direction, text }].slice(-limit);
+function add(direction: WireLine['direction'], text: string, events?: WireLine['events']): void {
+  lines = [...lines, { id: ++lastId, direction, text, ...(events && { events }) }].slice(-limit);
   notify();
 }
 
