@@ -10,6 +10,7 @@ import {
   inChromium,
   it,
   latestRun,
+  picture,
   reload,
   type Stage,
   shownText,
@@ -121,7 +122,8 @@ inChromium('the chat page', () => {
     const page = await stage.open();
     const runId = await askAndPause(stage, page, question, 'TEXT_MESSAGE_CONTENT', 40);
     await page.context().setOffline(true);
-    await page.getByText('Connection lost', { exact: true }).waitFor();
+    await page.getByText('Offline', { exact: true }).waitFor();
+    expect(await page.locator('.countdown').count()).toBe(0);
     await page.getByText('The answer goes on as soon as it is back.').waitFor();
     stage.resume('TEXT_MESSAGE_CONTENT', 120);
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 120);
@@ -129,6 +131,55 @@ inChromium('the chat page', () => {
     await page.context().setOffline(false);
     stage.resume();
     await expectWholeAnswer(page, stage.server, runId, question);
+  });
+
+  it('asks behind a stopped answer once the network is back, and keeps the mark', async ({
+    stage,
+  }) => {
+    const page = await stage.open();
+    await askAndPause(stage, page, question, 'TEXT_MESSAGE_CONTENT', 20);
+    await page.locator('.steps[data-moving]').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    const stopped = page.getByText('This answer was stopped.');
+    await stopped.waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('Offline', { exact: true }).waitFor();
+    stage.resume();
+    await ask(page, 'And when I am offline?');
+    await page.getByText('Your question is asked as soon as it is back.').waitFor();
+    await picture(page, 'asked-offline');
+    expect(await page.locator('.steps').count()).toBe(1);
+    expect(await page.locator('.steps[data-moving]').count()).toBe(0);
+    expect(stage.server.runIds()).toHaveLength(1);
+    await page.context().setOffline(false);
+    const second = await latestRun(stage.server, 2);
+    await expectWholeAnswer(page, stage.server, second, 'And when I am offline?');
+    expect(await stopped.count()).toBe(1);
+    await reload(page);
+    expect(await stopped.count()).toBe(1);
+    expect(await page.locator('.log > *').allTextContents()).toEqual([
+      expect.stringContaining(question),
+      expect.stringContaining('Thoughts'),
+      expect.stringContaining('search_notes'),
+      'This answer was stopped.',
+      expect.stringContaining('And when I am offline?'),
+      expect.stringContaining('Thoughts'),
+      expect.stringContaining('search_notes'),
+    ]);
+  });
+
+  it('begins a line of the wire for each run', async ({ stage }) => {
+    const page = await stage.open();
+    await askAndPause(stage, page, question, 'TEXT_MESSAGE_CONTENT', 20);
+    const events = page.locator('.wire li', { hasText: 'event' });
+    await events.filter({ hasText: /events 0 – \d+$/ }).waitFor();
+    const second = await askAndPause(stage, page, 'And in a tunnel?', 'TEXT_MESSAGE_CONTENT', 5);
+    const { length } = stage.server.log(second);
+    await events.filter({ hasText: new RegExp(`events 0 – ${length - 1}$`) }).waitFor();
+    for (const text of await events.allTextContents()) {
+      const [from, to = from] = (text.match(/\d+/g) ?? []).map(Number);
+      expect(from).toBeLessThanOrEqual(Number(to));
+    }
   });
 
   it.for([undefined, 1000, 1012, 4000])(
@@ -149,6 +200,7 @@ inChromium('the chat page', () => {
     stage.resume();
     stage.server.dropConnections({ refuseFor: 60_000 });
     await page.getByText(/next try in [2-9] s/).waitFor();
+    expect(await page.locator('.wire li', { hasText: 'connection lost' }).count()).toBe(1);
     stage.server.dropConnections();
     await page.getByRole('button', { name: 'Try now' }).dispatchEvent('click');
     await page.getByText('Connected', { exact: true }).waitFor();

@@ -10,12 +10,12 @@ export function getStopped(): ReadonlySet<string> {
 /** Remember that an answer was stopped at a message, for as long as the tab keeps the conversation. */
 export function markStopped(id: string): void {
   ids = new Set(ids).add(id);
-  write(JSON.stringify([...ids]));
+  write();
 }
 
 export function clearStopped(): void {
   ids = new Set();
-  write('[]');
+  write();
 }
 
 function read(): ReadonlySet<string> {
@@ -26,9 +26,10 @@ function read(): ReadonlySet<string> {
   }
 }
 
-function write(text: string): void {
+function write(): void {
   try {
-    sessionStorage.setItem(key, text);
+    if (ids.size > 0) sessionStorage.setItem(key, JSON.stringify([...ids]));
+    else sessionStorage.removeItem(key);
   } catch {
     // Storage is full or forbidden: the marks stay until a reload.
   }
