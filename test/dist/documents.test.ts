@@ -10,6 +10,7 @@ const documents = [
   'PROTOCOL.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'docs/api.md',
   'docs/recipes.md',
 ];
 
@@ -142,7 +143,7 @@ async function writeBlocks(name: string, languages: readonly string[]): Promise<
   return files;
 }
 
-describe.each(['README.md', 'docs/recipes.md'])('the code in %s', (name) => {
+describe.each(['README.md', 'docs/api.md', 'docs/recipes.md'])('the code in %s', (name) => {
   it('compiles against the built package', async () => {
     const project = name.replaceAll(/\W/g, '-');
     const files = await writeBlocks(name, ['ts', 'tsx', 'mts']);
