@@ -31,6 +31,26 @@ inChromium('the page without a framework', () => {
     await expectWholeAnswer(stage, page, runId);
   });
 
+  it('keeps what a stopped answer said until the server knows, over a reload too', async ({
+    stage,
+  }) => {
+    const page = await stage.open({}, '/vanilla/');
+    const runId = await askAndPause(stage, page, question);
+    await page.locator('.assistant').waitFor();
+    stage.server.dropConnections({ refuseFor: 60_000 });
+    await page.locator('#connection', { hasText: 'waiting' }).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('#status', { hasText: 'aborted' }).waitFor();
+    const seen = await page.locator('.assistant').textContent();
+    await reload(page);
+    expect(await page.locator('#status').textContent()).toBe('aborted');
+    expect(await page.locator('.assistant').textContent()).toBe(seen);
+    stage.server.dropConnections();
+    await untilLogged(stage.server, runId, 'RUN_FINISHED');
+    expect(stage.server.log(runId).at(-1)?.outcome).toEqual({ type: 'cancelled' });
+    await until(() => page.evaluate(() => sessionStorage.length === 0));
+  });
+
   it('stops', async ({ stage }) => {
     const page = await stage.open({}, '/vanilla');
     const runId = await askAndPause(stage, page, question);
