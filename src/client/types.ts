@@ -61,7 +61,7 @@ export interface CloseInfo {
  * The state of the connection.
  *
  * `idle`: nobody needs it. `connecting`: an attempt is under way. `open`. `waiting`: until `retryAt`
- * for the next attempt. `closed`: for good, by `close()`, a final close code or `maxRetries`.
+ * for the next attempt. `closed`: for good, by `close()`, a final close code, `maxRetries`, or because there is no `WebSocket`.
  */
 export interface ConnectionState {
   readonly status: 'idle' | 'connecting' | 'open' | 'waiting' | 'closed';
@@ -81,7 +81,7 @@ export interface WebSocketClientEvents<In> {
   message: In;
   /** An open connection, or an attempt, has ended. */
   close: CloseInfo;
-  /** A failure in the background: `bad-message`, `too-large`, `queue-full`, `storage`, … */
+  /** A failure in the background: `bad-message`, `too-large`, and of runs without an agent `storage`, `run-lost`, `log-truncated`. */
   error: RunSocketError;
 }
 

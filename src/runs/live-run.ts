@@ -165,7 +165,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       hooks.restart?.(id);
       listeners.restart.emit(getSnapshot());
     },
-    hole: (error) => hooks.hole?.(id, error),
+    hole: (error) => (hooks.hole ? hooks.hole(id, error) : wire.report(error)),
     aborted: () => hooks.aborted?.(id),
     wait(name, ms, keep) {
       if (held || ms === undefined) waits.set(name, ms, keep);

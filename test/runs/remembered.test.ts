@@ -60,3 +60,14 @@ it('storage may answer with any thenable', async () => {
   expect(world.socket.sent).toEqual([{ type: 'run', runId: 'a', input: { n: 1 } }]);
   expect(world.storage.map.size).toBe(1);
 });
+
+it('events that are missing for good are reported to the client, without an agent', async () => {
+  const world = createWorld();
+  const errors: unknown[] = [];
+  world.client.on('error', (error) => errors.push(error.code));
+  world.runs().start({}, { runId: 'a' });
+  await world.settle();
+  world.socket.receive({ type: 'hello', v: 1, caps: ['truncated'] });
+  world.socket.receive({ type: 'run.truncated', runId: 'a', from: 5 });
+  expect(errors).toEqual(['log-truncated']);
+});
