@@ -5,25 +5,14 @@ import {
   createLog,
   createWorld,
   finished,
+  startConversation as running,
   says,
   started,
   texts,
+  sentTypes as types,
+  user,
   type World,
-  type WorldOptions,
 } from '../helpers/world.ts';
-
-const user = (content: string) => ({ role: 'user' as const, content });
-const types = (world: World) => world.socket.sent.map(({ type, runId }) => `${type} ${runId}`);
-
-async function running(options: Parameters<World['agent']>[0] = {}, given: WorldOptions = {}) {
-  const world = createWorld(given);
-  const agent = world.agent(options);
-  agent.run({ messages: [user('Hi')] }, { runId: 'a' });
-  await world.settle();
-  const log = createLog('a');
-  world.socket.receive(...log.frames(started('a'), says('one')));
-  return { world, agent, log };
-}
 
 async function reloaded(world: World, options: object = {}, given: object = {}) {
   const next = world.reload(given);

@@ -5,24 +5,13 @@ import {
   createLog,
   createWorld,
   finished,
+  startConversation as running,
   says,
   started,
   texts,
-  type World,
+  sentTypes as types,
+  user,
 } from '../helpers/world.ts';
-
-const user = (content: string) => ({ role: 'user' as const, content });
-const types = (world: World) => world.socket.sent.map(({ type, runId }) => `${type} ${runId}`);
-
-async function running(options: Parameters<World['agent']>[0] = {}) {
-  const world = createWorld();
-  const agent = world.agent(options);
-  agent.run({ messages: [user('Hi')] }, { runId: 'a' });
-  await world.settle();
-  const log = createLog('a');
-  world.socket.receive(...log.frames(started('a'), says('one')));
-  return { world, agent, log };
-}
 
 describe('run()', () => {
   it('shows the messages and the status at once, before anything is connected', () => {

@@ -7,10 +7,9 @@ import {
   says,
   started,
   texts,
+  user,
   type World,
 } from '../helpers/world.ts';
-
-const user = (content: string) => ({ role: 'user' as const, content });
 
 async function running(options: Parameters<World['agent']>[0] = {}) {
   const world = createWorld();

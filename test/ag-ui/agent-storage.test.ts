@@ -8,11 +8,11 @@ import {
   says,
   started,
   texts,
+  user,
   type World,
   type WorldOptions,
 } from '../helpers/world.ts';
 
-const user = (content: string) => ({ role: 'user' as const, content });
 const denied = () => {
   throw new Error('denied');
 };

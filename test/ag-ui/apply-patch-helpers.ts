@@ -1,18 +1,7 @@
 import { expect } from 'vitest';
 import { applyPatch, type JsonPatchOperation } from '../../src/ag-ui/apply-patch.ts';
 import { isRunSocketError, type RunSocketError } from '../../src/internal/errors.ts';
-
-/** Freezes a value and everything in it, however deep. */
-export function deepFreeze<T>(value: T): T {
-  const stack: unknown[] = [value];
-  while (stack.length) {
-    const next = stack.pop();
-    if (typeof next !== 'object' || next === null || Object.isFrozen(next)) continue;
-    Object.freeze(next);
-    for (const key of Object.keys(next)) stack.push((next as Record<string, unknown>)[key]);
-  }
-  return value;
-}
+import { deepFreeze } from '../helpers/deep-freeze.ts';
 
 /** Applies to a frozen document with frozen operations: any write to either throws. */
 export function patch(document: unknown, ...operations: unknown[]): unknown {

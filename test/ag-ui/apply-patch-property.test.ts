@@ -3,7 +3,7 @@ import fastJsonPatch from 'fast-json-patch';
 import { describe, expect, it } from 'vitest';
 import { applyPatch, type JsonPatchOperation } from '../../src/ag-ui/apply-patch.ts';
 import { isRunSocketError } from '../../src/internal/errors.ts';
-import { deepFreeze } from './apply-patch-helpers.ts';
+import { deepFreeze } from '../helpers/deep-freeze.ts';
 
 type Operation = Record<string, unknown>;
 type Outcome = { readonly result: unknown } | { readonly error: unknown };

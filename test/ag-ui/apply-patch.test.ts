@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyPatch, type JsonPatchOperation } from '../../src/ag-ui/apply-patch.ts';
-import { deepFreeze, failure, nest, patch } from './apply-patch-helpers.ts';
+import { deepFreeze } from '../helpers/deep-freeze.ts';
+import { failure, nest, patch } from './apply-patch-helpers.ts';
 
 const parse = (text: string): Record<string, unknown> => JSON.parse(text);
 

@@ -169,3 +169,27 @@ export function createLatency(clock: VirtualClock, next: () => number): (task: (
     clock.environment.setTimer(() => queue.shift()?.(), due - clock.now());
   };
 }
+
+/** A user's message. */
+export const user = (content: string): { readonly role: 'user'; readonly content: string } => ({
+  role: 'user',
+  content,
+});
+
+/** What the newest socket was sent, as `type runId`. */
+export const sentTypes = (world: World): string[] =>
+  world.socket.sent.map(({ type, runId }) => `${type} ${runId}`);
+
+/** An agent in the middle of run `a`: the user said Hi, the run has said one word. */
+export async function startConversation(
+  options: Parameters<World['agent']>[0] = {},
+  given: WorldOptions = {},
+): Promise<{ readonly world: World; readonly agent: AgUiAgent; readonly log: TestLog }> {
+  const world = createWorld(given);
+  const agent = world.agent(options);
+  agent.run({ messages: [user('Hi')] }, { runId: 'a' });
+  await world.settle();
+  const log = createLog('a');
+  world.socket.receive(...log.frames(started('a'), says('one')));
+  return { world, agent, log };
+}
