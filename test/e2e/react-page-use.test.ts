@@ -58,9 +58,7 @@ inChromium('a duplicated tab', () => {
     'stops the run of both from the %s tab',
     async (which, { stage }) => {
       const page = await stage.open();
-      await ask(page, question);
-      const runId = await latestRun(stage.server);
-      await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 30);
+      const runId = await askAndPause(stage, page, question);
       const copy = await duplicate(stage, page);
       await copy.locator('.assistant .text').waitFor();
       const [stopper, other] = which === 'first' ? [page, copy] : [copy, page];
