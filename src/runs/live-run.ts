@@ -299,7 +299,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     // Where there is no WebSocket, the final close comes before `wire.hold()` returns.
     held = true;
     release ??= wire.hold();
-    if (!held) letGo();
+    if (!held) return letGo();
     lock ??= requestRunLock(id, env, () => {
       if (!cancelWhenOwned || machine.cancelling || !machine.live) return;
       hooks.aborted?.(id);
