@@ -21,7 +21,12 @@ async function forgetPaths() {
   }
 }
 
-const entry = { index: 'src/index.ts', 'ag-ui': 'src/ag-ui/index.ts', react: 'src/react/index.ts' };
+const entry = {
+  index: 'src/index.ts',
+  'ag-ui': 'src/ag-ui/index.ts',
+  'agent-provider': 'src/agent-provider/index.ts',
+  react: 'src/react/index.ts',
+};
 
 export default defineConfig({
   // `client` is no public entry: it keeps partysocket out of `index.js` itself, so that who takes
