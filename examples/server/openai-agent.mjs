@@ -1,5 +1,5 @@
 // @ts-check
-import { readText } from './scripted-agent.mjs';
+import { readText } from './text.mjs';
 
 /**
  * An agent that asks a model behind an OpenAI-compatible chat completions API, and streams what it

@@ -3,7 +3,8 @@
 /**
  * @typedef {{ type: string, [field: string]: unknown }} AgUiEvent
  * @typedef {{ threadId?: string, messages?: unknown, [field: string]: unknown }} RunInput
- * @typedef {(run: { input: RunInput, runId: string, threadId: string, signal: AbortSignal }) => AsyncIterable<AgUiEvent>} Agent
+ * @typedef {(request: string, time: number) => Promise<boolean>} Hear Waits so many ms at most until the application asks for something; tells whether it did.
+ * @typedef {(run: { input: RunInput, runId: string, threadId: string, signal: AbortSignal, hear: Hear }) => AsyncIterable<AgUiEvent>} Agent
  *
  * @typedef {object} Run
  * @property {string} id
@@ -12,6 +13,7 @@
  * @property {boolean} over
  * @property {Set<() => void>} listeners Told after each append.
  * @property {Map<string, AgUiEvent>} open What ends each message or tool call that is still open.
+ * @property {Map<string, () => void>} awaited What the agent waits for the application to ask.
  * @property {AbortController} stop
  */
 
@@ -56,6 +58,7 @@ export function createRuns({ agent, keep = 15 * 60_000, maxRuns = 1000, maxEvent
       over: false,
       listeners: new Set(),
       open: new Map(),
+      awaited: new Map(),
       stop: new AbortController(),
     };
     runs.set(id, run);
@@ -92,6 +95,23 @@ export function createRuns({ agent, keep = 15 * 60_000, maxRuns = 1000, maxEvent
     setTimeout(() => forget(run), keep).unref();
   }
 
+  /** @param {Run} run @returns {Hear} */
+  function createHear(run) {
+    return (request, time) =>
+      new Promise((resolve) => {
+        /** @param {boolean} heard */
+        const end = (heard) => {
+          clearTimeout(timer);
+          run.awaited.delete(request);
+          resolve(heard);
+        };
+        const timer = setTimeout(end, time, false);
+        run.awaited.set(request, () => end(true));
+        run.stop.signal.addEventListener('abort', () => end(false), { once: true });
+        if (run.over) end(false);
+      });
+  }
+
   /** @param {Run} run @param {RunInput} input */
   async function produce(run, input) {
     const { id: runId, threadId } = run;
@@ -99,8 +119,11 @@ export function createRuns({ agent, keep = 15 * 60_000, maxRuns = 1000, maxEvent
     starts.set(runId, (starts.get(runId) ?? 0) + 1);
     try {
       append(run, { type: 'RUN_STARTED', threadId, runId });
-      for await (const event of agent({ input, runId, threadId, signal })) {
+      const hear = createHear(run);
+      for await (const event of agent({ input, runId, threadId, signal, hear })) {
         if (run.over) return;
+        // An agent that ends with a question says so itself.
+        if (event.type === 'RUN_FINISHED') return finish(run, { ...event, threadId, runId });
         if (run.frames.length >= maxEvents) throw new Error('The answer is too long.');
         append(run, event);
       }
@@ -137,6 +160,11 @@ export function createRuns({ agent, keep = 15 * 60_000, maxRuns = 1000, maxEvent
       if (run.frames.length === 0) append(run, { type: 'RUN_STARTED', threadId: id, runId: id });
       const outcome = { type: 'cancelled' };
       finish(run, { type: 'RUN_FINISHED', threadId: run.threadId, runId: id, outcome });
+    },
+
+    /** The application asks for something; nothing happens where the agent does not wait for it. @param {string} id @param {string} request */
+    tell(id, request) {
+      runs.get(id)?.awaited.get(request)?.();
     },
 
     /** The events of a run so far. @param {string} id @returns {AgUiEvent[]} */

@@ -1,19 +1,25 @@
 // @ts-check
 import { setTimeout as sleep } from 'node:timers/promises';
 import { searchNotes } from './notes.mjs';
+import { createOrdersAgent } from './orders-agent.mjs';
+import { pieces, readConversation, tokens } from './text.mjs';
 
 /** How long the agent takes, in ms at pace 1. */
 const times = { thought: 40, argument: 60, search: 1500, word: 58, pause: 500 };
 
 /**
  * An agent that needs neither a key nor a network: it thinks, searches its notes with a tool, and
- * answers token by token, while it keeps a plan in the shared state.
+ * answers token by token, while it keeps a plan in the shared state. Where the page asks for it by
+ * `forwardedProps: { scenario: 'orders' }`, it looks after orders instead.
  *
  * @param {{ pace?: number }} [options] `pace` 2 talks twice as fast.
  * @returns {import('./runs.mjs').Agent}
  */
 export function createScriptedAgent({ pace = 1 } = {}) {
-  return async function* scriptedAgent({ input, runId, signal }) {
+  const orders = createOrdersAgent({ pace });
+  return async function* scriptedAgent(run) {
+    if (orders.takes(run.input)) return yield* orders.agent(run);
+    const { input, runId, signal } = run;
     /** @param {number} time */
     const wait = (time) => sleep(time / pace, undefined, { signal });
     /** @param {string} path @param {unknown} value */
@@ -99,36 +105,6 @@ export function createScriptedAgent({ pace = 1 } = {}) {
   };
 }
 
-/**
- * What is asked, what was asked before, and all that was answered.
- *
- * @param {unknown} messages
- */
-export function readConversation(messages) {
-  /** @type {string[]} */
-  const asked = [];
-  let told = '';
-  for (const message of Array.isArray(messages) ? messages : []) {
-    const text = readText(message?.content);
-    if (message?.role === 'user') asked.push(text.replace(/\s+/g, ' ').trim());
-    if (message?.role === 'assistant') told += `${text}\n`;
-  }
-  return { question: shorten(asked.at(-1) ?? ''), earlier: asked.slice(0, -1).map(shorten), told };
-}
-
-/** The text of a message: a string, or the text among its parts. @param {unknown} content @returns {string} */
-export function readText(content) {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.map((part) => (typeof part?.text === 'string' ? part.text : '')).join('');
-}
-
-/** @param {string} text */
-function shorten(text) {
-  const characters = [...text];
-  return characters.length > 120 ? `${characters.slice(0, 119).join('')}…` : text;
-}
-
 /** @param {string} question @param {readonly string[]} earlier */
 function think(question, earlier) {
   const context = earlier.length
@@ -152,21 +128,4 @@ function compose(question, earlier, found) {
     ...found.map((note) => note.text),
     'Do try it while I am still talking: reload the page, drop the connection, or duplicate this tab.',
   ];
-}
-
-/** Cut a text the way models do: words with the space before them, long ones in two. @param {string} text */
-export function tokens(text) {
-  return (text.match(/\s*\S+\s*$|\s*\S+/gu) ?? []).flatMap((word) =>
-    word.length > 8 ? pieces(word, Math.ceil(word.length / 2)) : [word],
-  );
-}
-
-/** Cut a text into pieces of a length, never through a character. @param {string} text @param {number} length @returns {string[]} */
-function pieces(text, length) {
-  const characters = [...text];
-  const result = [];
-  for (let start = 0; start < characters.length; start += length) {
-    result.push(characters.slice(start, start + length).join(''));
-  }
-  return result;
 }

@@ -18,6 +18,10 @@ const pingInterval = 30_000;
  *          { type: 'cancel', runId }          stop a run
  *     out: { runId, offset, event }           an AG-UI event and its number in the run's log
  *
+ * One more in, to show how an application adds a message of its own:
+ *
+ *          { type: 'app.retry', runId, toolCallId }   try a failed tool call again, where the agent waits for that
+ *
  * A socket is only a listener: a run is started once, ends by itself or by `cancel`, and does not
  * notice who comes and goes.
  *
@@ -75,7 +79,7 @@ export async function createExampleServer(options = {}) {
 
     socket.on('message', (data, isBinary) => {
       const message = isBinary ? undefined : parse(String(data));
-      const { type, runId, input, after } = message ?? {};
+      const { type, runId, input, after, toolCallId } = message ?? {};
       if (typeof runId !== 'string' || runId === '' || runId.length > 256) return;
       if (type === 'run' && isObject(input)) {
         const run = runs.start(runId, input);
@@ -84,6 +88,8 @@ export async function createExampleServer(options = {}) {
         follow(runId, after);
       } else if (type === 'cancel') {
         runs.cancel(runId);
+      } else if (type === 'app.retry' && typeof toolCallId === 'string') {
+        runs.tell(runId, `retry ${toolCallId}`);
       }
     });
 

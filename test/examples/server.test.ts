@@ -3,14 +3,8 @@ import { verifyEvents } from '@ag-ui/client';
 import { EventSchemas } from '@ag-ui/core/schemas';
 import { from, lastValueFrom, type MonoTypeOperatorFunction } from 'rxjs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { WebSocket } from 'ws';
+import { connectTo, isEnd, type Numbered } from './example-client.ts';
 import { createExampleServer, type ExampleServer, type LoggedEvent } from './example-server.ts';
-
-interface Numbered {
-  readonly runId: string;
-  readonly offset: number;
-  readonly event: LoggedEvent;
-}
 
 const cleanups: (() => unknown)[] = [];
 
@@ -25,31 +19,9 @@ async function serve(options?: Parameters<typeof createExampleServer>[0]): Promi
 }
 
 async function connect(server: ExampleServer, origin?: string) {
-  const socket = new WebSocket(server.url, origin === undefined ? {} : { origin });
-  cleanups.push(() => socket.terminate());
-  const frames: Numbered[] = [];
-  const waiting = new Set<() => void>();
-  socket.on('message', (data) => {
-    frames.push(JSON.parse(String(data)));
-    for (const check of waiting) check();
-  });
-  await once(socket, 'open');
-  return {
-    socket,
-    frames,
-    send: (message: unknown) => socket.send(JSON.stringify(message)),
-    offsets: () => frames.map((frame) => frame.offset),
-    until: (found: (frame: Numbered) => boolean) =>
-      new Promise<void>((resolve) => {
-        const check = () => {
-          if (!frames.some(found)) return;
-          waiting.delete(check);
-          resolve();
-        };
-        waiting.add(check);
-        check();
-      }),
-  };
+  const client = await connectTo(server, origin);
+  cleanups.push(client.close);
+  return client;
 }
 
 const ask = (content: string, runId = 'a') => ({
@@ -57,8 +29,6 @@ const ask = (content: string, runId = 'a') => ({
   runId,
   input: { threadId: 't', messages: [{ id: 'm1', role: 'user', content }] },
 });
-
-const isEnd = ({ event }: Numbered) => event.type === 'RUN_FINISHED' || event.type === 'RUN_ERROR';
 
 /** An agent that says what it is told to, when it is told to. */
 function createPuppet() {
