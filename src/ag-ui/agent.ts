@@ -6,6 +6,7 @@ import type { RunPosition } from '../runs/feed.ts';
 import { isOffset } from '../runs/protocol.ts';
 import type { Remembered, RunRecord } from '../runs/run-storage.ts';
 import { createRunsCore } from '../runs/runs.ts';
+import { type AgentAccess, accessKey } from './agent-access.ts';
 import {
   findRecords,
   findSessionStorage,
@@ -306,7 +307,32 @@ export function createAgUiAgent<
     } as AgUiEvent);
   }
 
-  const agent: AgUiAgent<S> = {
+  const access: AgentAccess = {
+    environment: env,
+    runs: runs as never,
+    get ready() {
+      return ready;
+    },
+    get shown() {
+      return current?.followed ? current.id : undefined;
+    },
+    cancel(runId) {
+      if (isShown(runId) && isRunning()) abort();
+      else runs.get(runId)?.cancel();
+    },
+    replay(runId, after) {
+      if (!runs.isOver(runId)) return runs.rewind(runId);
+      const base = isShown(runId) ? current?.base : undefined;
+      if (base) show(base, true);
+      runs.adopt(
+        { runId, threadId, sentAt: env.now(), policy: 'keep', acked: true },
+        { from: base ? undefined : { offset: after as Offset | undefined } },
+      );
+    },
+  };
+
+  const agent: AgUiAgent<S> & { readonly [accessKey]: AgentAccess } = {
+    [accessKey]: access,
     get threadId() {
       return threadId;
     },
@@ -440,7 +466,7 @@ export function createAgUiAgent<
   }
 
   const remembered = runs.store.read();
-  if (remembered instanceof Promise) remembered.then(consider);
-  else consider(remembered);
+  const ready = remembered instanceof Promise ? remembered.then(consider) : undefined;
+  if (!(remembered instanceof Promise)) consider(remembered);
   return agent;
 }

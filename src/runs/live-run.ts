@@ -75,6 +75,8 @@ export interface LiveRun<E, Offset extends number | string> extends SessionRun {
   /** It holds the connection, or a late event may bring it back. */
   readonly listening: boolean;
   readonly position: RunPosition<E, Offset>;
+  /** The server was asked to stop it. */
+  readonly cancelling: boolean;
   receive: RunMachine<E, Offset>['receive'];
   control: RunMachine<E, Offset>['control'];
   /** Write down that the run is under way. */
@@ -83,6 +85,8 @@ export interface LiveRun<E, Offset extends number | string> extends SessionRun {
   attach(): void;
   /** Let go of everything but what is known of the run; nothing is cancelled. */
   detach(): void;
+  /** Read the run from its start again. */
+  rewind(): void;
   page(type: 'hide' | 'show'): void;
 }
 
@@ -323,6 +327,9 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     get position() {
       return machine.position;
     },
+    get cancelling() {
+      return machine.cancelling;
+    },
     get idleTimeout() {
       return held && machine.phase === 'sent' && machine.live && !machine.ended
         ? (options.idleTimeout ?? 30_000)
@@ -375,6 +382,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       session.refresh();
       letGo(true);
     },
+    rewind: () => step(machine.rewind),
     page(type) {
       lock?.release();
       lock = undefined;

@@ -87,6 +87,8 @@ export interface RunMachine<E, Offset> {
   /** The socket is gone; `final`: and none will follow by itself; `swapped`: this side replaces it. */
   close(final: boolean, error: RunSocketError, swapped: boolean): void;
   cancel(): void;
+  /** Reads the log from its start again, on another connection than one that may bring the rest of it. */
+  rewind(): void;
   fail(error: RunSocketError): void;
   timer(name: RunTimer): void;
 }
@@ -354,7 +356,9 @@ export function createRunMachine<E, Offset extends number | string>(
           comparing = false;
           answered = true;
           next = Number.isSafeInteger(control.next) ? control.next : undefined;
-          if (old === undefined || old === epoch || cursorOf() === undefined) return;
+          if (old === undefined || old === epoch) return;
+          // Nothing to read again, but what an earlier page has built must go.
+          if (cursorOf() === undefined) return world.restart();
           reset();
           resume();
           return;
@@ -405,6 +409,10 @@ export function createRunMachine<E, Offset extends number | string>(
       if (!connected) return;
       world.send('cancel');
       wait('patience', rules.orphanTimeout);
+    },
+    rewind() {
+      reset();
+      if (connected) world.swap();
     },
     fail: (why) => finish('failed', why),
     timer(name) {

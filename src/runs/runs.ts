@@ -32,6 +32,10 @@ export interface RunsCore<Input, E, Offset extends number | string> extends Runs
   ): Run<E, Offset>;
   /** Whether a run is over, or was never here. */
   isOver(runId: string): boolean;
+  /** Whether the server was asked to stop a run, here or by an earlier page. */
+  isCancelling(runId: string): boolean;
+  /** Read a run under way from its start again; its listeners are told by `restart`. */
+  rewind(runId: string): void;
   /** Where a run stands, with what an overlapping resume needs. */
   position(runId: string): RunPosition<E, Offset> | undefined;
   /** Take up a remembered run; `makeInput` gives the input of its start, `after` a place whose thread is known. */
@@ -267,6 +271,8 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       ).run;
     },
     isOver: (runId) => runs.get(runId)?.over ?? true,
+    isCancelling: (runId) => runs.get(runId)?.cancelling ?? false,
+    rewind: (runId) => runs.get(runId)?.rewind(),
     position(runId) {
       const position = runs.get(runId)?.position;
       if (!position || options.overlap) return position;

@@ -1,0 +1,31 @@
+import type { Environment } from '../internal/environment.ts';
+import { RunSocketError } from '../internal/errors.ts';
+import type { RunsCore } from '../runs/runs.ts';
+import type { AgUiAgent } from './agent-types.ts';
+import type { AgUiEvent } from './events.ts';
+import type { RunAgentInput } from './input.ts';
+
+/** Where an agent keeps its access. */
+// A registered symbol, so that an agent and a provider from two copies of this package still fit.
+export const accessKey: unique symbol = Symbol.for('runsocket.agent') as never;
+
+/** What a layer above needs of an agent beyond its public interface. */
+export interface AgentAccess {
+  readonly environment: Environment;
+  readonly runs: RunsCore<RunAgentInput, AgUiEvent, number | string>;
+  /** What is remembered was read; absent where that took no time. */
+  readonly ready: Promise<unknown> | undefined;
+  /** The run whose events the thread takes. */
+  readonly shown: string | undefined;
+  /** Stops a run: as `abort()` does the one that is shown, any other quietly. */
+  cancel(runId: string): void;
+  /** Reads a run again: from its start where the thread shows it, which then starts from its base; else behind `after`. */
+  replay(runId: string, after: number | string | undefined): void;
+}
+
+/** The access to an agent; throws `unsupported` for an object that is not of `createAgUiAgent`. */
+export function getAgentAccess(agent: AgUiAgent<never>): AgentAccess {
+  const access = (agent as { readonly [accessKey]?: AgentAccess } | undefined)?.[accessKey];
+  if (!access) throw new RunSocketError('unsupported', 'Pass an agent made by createAgUiAgent().');
+  return access;
+}
