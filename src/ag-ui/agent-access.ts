@@ -14,13 +14,13 @@ export interface AgentAccess {
   readonly environment: Environment;
   readonly runs: RunsCore<RunAgentInput, AgUiEvent, number | string>;
   /** What is remembered was read; absent where that took no time. */
-  readonly ready: Promise<unknown> | undefined;
-  /** The run whose events the thread takes. */
-  readonly shown: string | undefined;
-  /** Stops a run: as `abort()` does the one that is shown, any other quietly. */
-  cancel(runId: string): void;
-  /** Reads a run again: from its start where the thread shows it, which then starts from its base; else behind `after`. */
-  replay(runId: string, after: number | string | undefined): void;
+  readonly ready?: Promise<unknown> | undefined;
+  /** Whether the thread takes the run's events. */
+  isShown(runId: string): boolean | undefined;
+  /** Shows the thread as the run found it, where the run is shown. */
+  restart(runId: string): void;
+  /** The public `abort()`, where the run is the one that streams. */
+  abort(runId: string): void;
 }
 
 /** The access to an agent; throws `unsupported` for an object that is not of `createAgUiAgent`. */

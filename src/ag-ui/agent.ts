@@ -120,6 +120,10 @@ export function createAgUiAgent<
 
   const isShown = (runId: string) => current?.id === runId && current.followed;
 
+  function restart(runId: string) {
+    if (isShown(runId) && current) show(current.base, true);
+  }
+
   const runs = createRunsCore<RunAgentInput, AgUiEvent, In, Out, Offset>(
     client,
     { ...options, name, storage },
@@ -139,9 +143,7 @@ export function createAgUiAgent<
         }
         on.event.emit(event);
       },
-      restart(runId) {
-        if (isShown(runId) && current) show(current.base, true);
-      },
+      restart,
       hole(runId, error) {
         if (!isShown(runId)) return;
         on.error.emit(error);
@@ -307,28 +309,12 @@ export function createAgUiAgent<
     } as AgUiEvent);
   }
 
-  const access: AgentAccess = {
+  const access: { -readonly [Key in keyof AgentAccess]: AgentAccess[Key] } = {
     environment: env,
     runs: runs as never,
-    get ready() {
-      return ready;
-    },
-    get shown() {
-      return current?.followed ? current.id : undefined;
-    },
-    cancel(runId) {
-      if (isShown(runId) && isRunning()) abort();
-      else runs.get(runId)?.cancel();
-    },
-    replay(runId, after) {
-      if (!runs.isOver(runId)) return runs.rewind(runId);
-      const base = isShown(runId) ? current?.base : undefined;
-      if (base) show(base, true);
-      runs.adopt(
-        { runId, threadId, sentAt: env.now(), policy: 'keep', acked: true },
-        { from: base ? undefined : { offset: after as Offset | undefined } },
-      );
-    },
+    isShown,
+    restart,
+    abort,
   };
 
   const agent: AgUiAgent<S> & { readonly [accessKey]: AgentAccess } = {
@@ -466,7 +452,7 @@ export function createAgUiAgent<
   }
 
   const remembered = runs.store.read();
-  const ready = remembered instanceof Promise ? remembered.then(consider) : undefined;
-  if (!(remembered instanceof Promise)) consider(remembered);
+  if (remembered instanceof Promise) access.ready = remembered.then(consider);
+  else consider(remembered);
   return agent;
 }
