@@ -95,6 +95,8 @@ export interface RunAgentProviderOptions<Input, Request, Chunk, Context> {
   readonly input: Input;
   readonly run: AgentRunOptions;
   readonly onEvent: (event: AgentEvent) => void;
+  /** Reject with a protocol error where an event breaks the lifecycle, too. @default false: what a provider leaves open is closed before its terminal event */
+  readonly strict?: boolean | undefined;
 }
 
 /** Options of `runAgentCommand`. */

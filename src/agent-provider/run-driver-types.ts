@@ -11,6 +11,8 @@ export interface DriveOptions<Input, Request, Chunk, Context> {
   readonly input: Input;
   readonly run: AgentRunOptions;
   readonly onEvent: (event: AgentEvent) => void;
+  /** Reject with a protocol error where an event breaks the lifecycle, too. @default false: what a provider leaves open is closed before its terminal event */
+  readonly strict?: boolean | undefined;
   /** All events of a chunk were given out; `cursor` is where it stands. */
   readonly onCursor?: ((cursor: unknown) => void) | undefined;
   readonly onConnection?:
