@@ -1,0 +1,155 @@
+import { type ListVersion, listOf, type RecordVersion, read, recordOf } from './state-records.ts';
+import type { AgentState } from './state-types.ts';
+
+const names = [
+  'sessions',
+  'runs',
+  'messages',
+  'reasoning',
+  'toolCalls',
+  'approvals',
+  'tasks',
+  'artifacts',
+  'order',
+  'issues',
+  'lastSequenceByRun',
+] as const;
+
+type Versions = {
+  readonly [Name in (typeof names)[number]]: AgentState[Name] extends readonly (infer Item)[]
+    ? ListVersion<Item>
+    : AgentState[Name] extends Readonly<Record<string, infer Item>>
+      ? RecordVersion<Item>
+      : never;
+};
+
+/** When each event was processed, by run and event id; states of one line share it. */
+interface EventIds {
+  readonly byRun: Map<string, Map<string, number>>;
+  count: number;
+}
+
+/** What a state is made of. */
+export interface StateNode extends Versions {
+  readonly ids: EventIds;
+  /** How many of the ids were there already. */
+  readonly idCount: number;
+  /** Sequences up to these were processed before the state was read back. */
+  readonly floor: Readonly<Record<string, number>> | undefined;
+  /** What the outside sees of it, once it was looked at. */
+  state?: AgentState | undefined;
+}
+
+/** The key of a run's entity in the records of a state. */
+export const getAgentEntityKey = (runId: string, entityId: string): string =>
+  `${runId.length}:${runId}${entityId}`;
+
+/** The key of a run's event in `processedEventIds`. */
+export const getAgentEventKey = (runId: string, eventId: string): string =>
+  getAgentEntityKey(runId, eventId);
+
+const link: unique symbol = Symbol();
+
+interface Linked {
+  readonly [link]?: () => StateNode;
+}
+
+const lazy = /* @__PURE__ */ names.map((name): PropertyDescriptor & ThisType<Required<Linked>> => ({
+  get() {
+    return read(this[link]()[name]);
+  },
+  enumerable: true,
+  configurable: true,
+}));
+
+const processed: PropertyDescriptor & ThisType<Required<Linked>> = {
+  get() {
+    const { ids, idCount } = this[link]();
+    const keys: Record<string, true> = Object.create(null);
+    for (const [runId, ofRun] of ids.byRun) {
+      for (const [eventId, index] of ofRun) {
+        if (index < idCount) keys[getAgentEventKey(runId, eventId)] = true;
+      }
+    }
+    return keys;
+  },
+  configurable: true,
+};
+
+/** What the outside sees of a node: records are put together when they are first read. */
+export function toState(node: StateNode): AgentState {
+  if (node.state) return node.state;
+  const state: Record<string, unknown> = {};
+  // What later events need not copy is worth reading ahead: a small record, or one long unchanged.
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index]!;
+    const version: RecordVersion | ListVersion = node[name];
+    if (version.value || version.shown++ >= version.size) state[name] = read(version);
+    else Object.defineProperty(state, name, lazy[index]!);
+  }
+  Object.defineProperty(state, link, { value: () => node });
+  Object.defineProperty(state, 'processedEventIds', processed);
+  node.state = state as unknown as AgentState;
+  return node.state;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const noIds = (): EventIds => ({ byRun: new Map(), count: 0 });
+
+function remember(ids: EventIds, runId: string, eventId: string): void {
+  let ofRun = ids.byRun.get(runId);
+  if (!ofRun) {
+    ofRun = new Map();
+    ids.byRun.set(runId, ofRun);
+  }
+  if (!ofRun.has(eventId)) ofRun.set(eventId, ids.count++);
+}
+
+/** The ids of a node with one more; only those of a node that is not the newest of its line are copied. */
+export function addId({ ids, idCount }: StateNode, runId: string, eventId: string): EventIds {
+  let own = ids;
+  if (own.count !== idCount) {
+    own = noIds();
+    for (const [run, ofRun] of ids.byRun) {
+      for (const [id, index] of ofRun) if (index < idCount) remember(own, run, id);
+    }
+  }
+  remember(own, runId, eventId);
+  return own;
+}
+
+/** Whether an event of this id was processed. */
+export function hasId({ ids, idCount }: StateNode, runId: string, eventId: string): boolean {
+  return (ids.byRun.get(runId)?.get(eventId) ?? idCount) < idCount;
+}
+
+/** The node of a state of ours, or one made of a state's plain data. */
+export function toNode(state: AgentState): StateNode {
+  const node = (state as Linked)[link]?.();
+  // A proxy of a state may show other things than the state does.
+  if (node?.state === state) return node;
+  const { processedEventIds, lastSequenceByRun } = state;
+  const ids = noIds();
+  for (const key in processedEventIds) {
+    const start = key.indexOf(':') + 1;
+    const end = start + Number.parseInt(key, 10);
+    remember(ids, key.slice(start, end), key.slice(end));
+  }
+  const versions = names.map((name) => {
+    const value: unknown = state[name];
+    return [name, Array.isArray(value) ? listOf(value) : recordOf((value ?? {}) as Fields)];
+  });
+  return {
+    ...(Object.fromEntries(versions) as unknown as Versions),
+    ids,
+    idCount: ids.count,
+    floor: processedEventIds ? undefined : lastSequenceByRun,
+    state: undefined,
+  };
+}
+
+/** Make the state before the first event. */
+export function createInitialAgentState(): AgentState {
+  return toState(toNode({ order: [], issues: [], processedEventIds: {} } as unknown as AgentState));
+}
