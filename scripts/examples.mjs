@@ -7,6 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** The folders of the built example pages, by the path they are served under. */
 export const pages = {
+  '/agent-provider/': join(root, 'examples/agent-provider/dist'),
   '/vanilla/': join(root, 'examples/vanilla/dist'),
   '/': join(root, 'examples/react/dist'),
 };
