@@ -13,6 +13,8 @@ export interface LoggedEvent {
   /** 0, 1, 2 … without holes. */
   readonly offset: number;
   readonly event: unknown;
+  /** The event as JSON, where the log has it: then `event` is never looked at, and may be a getter. */
+  readonly json?: string;
 }
 
 /** Where a run's log stands. `never`: nothing is known of the id; `evicted`: its log was there once. */
@@ -29,8 +31,11 @@ export type RunLogHead =
     }
   | { readonly unknown: 'never' | 'evicted' };
 
-/** What processes tell each other of a run. */
-export type RunLogControl = { readonly type: 'cancel' };
+/**
+ * What processes tell each other of a run. `cancel`: stop it. `followers`: has anybody of you a
+ * follower of it? `followed`: the answer of each that has.
+ */
+export type RunLogControl = { readonly type: 'cancel' | 'followers' | 'followed' };
 
 /**
  * Where the events of runs are kept, so that they outlive sockets, and with a shared one, processes.
@@ -39,18 +44,24 @@ export type RunLogControl = { readonly type: 'cancel' };
  * `RunSocketError` or what its store says; a rejected `append` has written nothing or all of it.
  */
 export interface RunLog {
-  /** Makes the log of a run, or finds it: one caller of all gets `created: true`, and produces. `cancelled`: the run was cancelled before it was known. */
+  /** Makes the log of a run, or finds it: one caller of all gets `created: true`, and produces. `cancelled`: the run was cancelled before it was known. Rejects with `run-unknown` where the log was there once and is gone. */
   create(
     runId: string,
     meta: RunMeta,
   ): Promise<{ readonly epoch: string; readonly created: boolean; readonly cancelled?: boolean }>;
-  /** Writes events behind the last one and gives the next free offset. Rejects with `run-lost` where the log has ended or is another epoch's. */
-  append(runId: string, epoch: string, events: readonly unknown[]): Promise<number>;
-  /** The events behind `after`, or from the first that is left: first what is written, in batches, then each as it is. Ends behind the last event of a log that has ended, and when `signal` aborts. */
+  /** Writes events behind the last one and gives the next free offset. `json`: the same events as JSON, so that a log need not serialise them again. Rejects with `run-lost` where the log has ended or is another epoch's, with `too-large` where it has no room. */
+  append(
+    runId: string,
+    epoch: string,
+    events: readonly unknown[],
+    json?: readonly string[],
+  ): Promise<number>;
+  /** The events behind `after`, or from the first that is left: first what is written, in batches, then each as it is. Ends behind the last event of a log that has ended, and when `signal` aborts. Throws `run-lost` where the log is gone, or is another than that of `epoch`. */
   read(
     runId: string,
     after: number | undefined,
     signal: AbortSignal,
+    epoch?: string,
   ): AsyncIterable<readonly LoggedEvent[]>;
   /** Ends the log; a log that has ended stays as it is. */
   end(runId: string, epoch: string, status: RunEndStatus): Promise<void>;
@@ -59,7 +70,7 @@ export interface RunLog {
   lease(runId: string, epoch: string, ttl: number): Promise<boolean>;
   /** Ends the runs whose lease has run out, `RUN_ERROR` and `lost`, and gives their ids. A log that dies with its process has none. */
   sweep?(): Promise<readonly string[]>;
-  /** Tells every process of a run; a cancel is kept for at least 60 s where the run is not known yet. */
+  /** Tells every process of a run, this one too; a cancel is kept for at least 60 s where the run is not known yet. */
   control(runId: string, message: RunLogControl): Promise<void>;
   /** Listens to what `control` tells, in any process; returns what stops it. */
   onControl(listener: (runId: string, message: RunLogControl) => void): () => void;
