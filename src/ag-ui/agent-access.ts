@@ -1,7 +1,6 @@
 import type { Environment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import type { RunsCore } from '../runs/runs.ts';
-import type { AgUiAgent } from './agent-types.ts';
 import type { AgUiEvent } from './events.ts';
 import type { RunAgentInput } from './input.ts';
 
@@ -24,8 +23,8 @@ export interface AgentAccess {
 }
 
 /** The access to an agent; throws `unsupported` for an object that is not of `createAgUiAgent`. */
-export function getAgentAccess(agent: AgUiAgent<never>): AgentAccess {
-  const access = (agent as { readonly [accessKey]?: AgentAccess } | undefined)?.[accessKey];
+export function getAgentAccess(agent: object): AgentAccess {
+  const access = (agent as { readonly [accessKey]?: AgentAccess })?.[accessKey];
   if (!access) throw new RunSocketError('unsupported', 'Pass an agent made by createAgUiAgent().');
   return access;
 }

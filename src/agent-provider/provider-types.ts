@@ -84,6 +84,8 @@ export interface AgentProvider<Input, Request, Chunk, Context = unknown> {
   saveContext?(context: Context): unknown;
   /** The context that {@link AgentProvider.saveContext} wrote down. Throws for one it does not know. */
   restoreContext?(saved: unknown, options: AgentProviderContextOptions): Context;
+  /** The conversation does not come back: what is kept of it goes. */
+  forgetSession?(sessionId: string): void;
 }
 
 /** A provider of any input, request, chunk and context. */
