@@ -52,6 +52,8 @@ export function createRunReader<E, Offset extends number | string>(
   /** It came back after it had left the queue to grow: slow, not gone. */
   let slow = false;
   let over = false;
+  /** The run has come to its end, and the queue is too long to say so yet. */
+  let ending = false;
   let failure: { readonly error: unknown } | undefined;
   /** The places up to which the queue and the consumer have got. */
   let received = source.after;
@@ -102,24 +104,38 @@ export function createRunReader<E, Offset extends number | string>(
       // A burst may be longer than the queue; only what is left when the consumer had its turn counts.
       if (queue.length - head > limit) stopTimer ??= environment.setTimer(check, 0);
     },
-    end: finish,
+    end(error) {
+      // The end of a log that is not kept comes again with the rest of it.
+      if (!error && stopTimer) ending = true;
+      else finish(error);
+    },
   };
 
   function check() {
     stopTimer = undefined;
-    queue = queue.slice(head);
-    head = 0;
-    if (over || queue.length <= limit) return;
-    follower?.leave();
-    follower = undefined;
-    if (received === undefined) {
-      const text = `Run ${runId} is read too slowly, and its events have no offset to ask again for.`;
-      return finish(new RunSocketError('queue-full', text));
+    if (queue.length - head > limit) {
+      if (received === undefined) {
+        const text = `Run ${runId} is read too slowly, and its events have no offsets.`;
+        return finish(new RunSocketError('queue-full', text));
+      }
+      follower?.leave();
+      follower = undefined;
+      queue = queue.slice(head);
+      head = 0;
+      // The rest of a place that the consumer is inside of would come again with its first events.
+      const least = slow ? limit : Number(inside);
+      const end = least && queue.findIndex(({ isLast }, at) => isLast && at >= least - 1) + 1;
+      // What has no place of its own would not come again.
+      if (
+        queue.every(({ chunk, isLast }, at) => at < end || !isLast || chunk.offset !== undefined)
+      ) {
+        queue.length = end;
+        received = delivered;
+        for (const { chunk } of queue) received = chunk.offset ?? received;
+        ending = false;
+      }
     }
-    if (slow || queue.some(({ chunk, isLast }) => isLast && chunk.offset === undefined)) return;
-    // What is left of a place that the consumer is inside of would come again with its first events.
-    queue = inside ? queue.slice(0, queue.findIndex(({ isLast }) => isLast) + 1) : [];
-    received = queue.at(-1)?.chunk.offset ?? delivered;
+    if (ending) finish();
   }
 
   function follow() {
@@ -137,11 +153,11 @@ export function createRunReader<E, Offset extends number | string>(
     if (begun || source.underWay) {
       try {
         follow();
-        follower?.cancel();
+        follower!.sink = undefined;
+        follower!.cancel();
       } catch {
         // It cannot even be asked for; the abort is what counts.
       }
-      if (follower) follower.sink = undefined;
     }
     finish(toAbortError(signal));
   }
