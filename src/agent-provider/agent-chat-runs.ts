@@ -1,0 +1,316 @@
+import type { Environment } from '../internal/environment.ts';
+import { getLastSequence, getOpeners } from './agent-chat-openers.ts';
+import type { AgentChatOptions, AgentCheckpoint, AgentConnectionState } from './chat-types.ts';
+import { createSharedEventFactory } from './event-factory.ts';
+import type { AgentError, AgentEvent } from './event-types.ts';
+import { type AgentRunEnd, createOpenEntities, getRunEnd } from './open-entities.ts';
+import type { AnyAgentProvider } from './provider-types.ts';
+import { driveAgentProvider } from './run-driver.ts';
+import type { AgentRunDriver, DriveOptions } from './run-driver-types.ts';
+import { toNode } from './state-node.ts';
+import { getIn } from './state-records.ts';
+import type { AgentStore } from './store.ts';
+
+type Drive = DriveOptions<unknown, unknown, unknown, unknown>;
+type Resume = NonNullable<Drive['resume']>;
+
+/** A run that is under way. */
+interface LiveRun {
+  readonly id: string;
+  readonly input: unknown;
+  readonly controller: AbortController;
+  /** Aborted when the run is over. */
+  readonly over: AbortController;
+  /** Absent while nobody reads the run. */
+  driver?: AgentRunDriver<unknown> | undefined;
+  /** What a run that nobody reads is taken up with. */
+  context?: Resume['context'] | undefined;
+  cursor: unknown;
+  connection: 'connecting' | 'connected' | 'reconnecting';
+}
+
+/** The runs of a conversation that are under way. */
+export interface AgentChatRuns {
+  readonly size: number;
+  readonly connection: AgentConnectionState;
+  start(input: unknown): void;
+  /** Goes on with the runs that the restored state has under way, as far as that is possible. */
+  restore(checkpoint: AgentCheckpoint): void;
+  /** Reads every run again that nobody reads. */
+  attach(): void;
+  /** Stops reading; what cannot be taken up again is aborted, and with `all` everything is. */
+  detach(all: boolean): void;
+  abort(): void;
+  /** Takes an event that a command brought. */
+  accept(event: AgentEvent): void;
+  /** What a run was asked, also one that is over. */
+  inputOf(runId: string): unknown;
+  /** Aborted when the run is over; absent where it is. */
+  signalOf(runId: string): AbortSignal | undefined;
+  /** What the next page needs to go on. */
+  save(): Pick<AgentCheckpoint, 'inputByRun' | 'cursorByRun' | 'contextByRun'>;
+}
+
+/** What the runs of a conversation work with. */
+export interface AgentChatRunsOptions {
+  readonly provider: AnyAgentProvider & AgentChatOptions;
+  readonly sessionId: string;
+  readonly store: AgentStore;
+  readonly env: Environment;
+  /** The store has taken an event. */
+  readonly onEvent: (event: AgentEvent) => void;
+  /** All events of a chunk are in the store, or the connection has changed. */
+  readonly onChange: () => void;
+  readonly onEnd: (runId: string) => void;
+}
+
+/** What a record has under a key; a key such as `constructor` is a key like any other. */
+const own = <Value>(record: Readonly<Record<string, Value>>, key: string): Value | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
+
+const lost = (message: string): AgentError => ({ code: 'run-lost', message });
+
+function toAgentError(error: unknown): AgentError {
+  const { code, message } = (error ?? {}) as {
+    readonly code?: unknown;
+    readonly message?: unknown;
+  };
+  return {
+    ...(typeof code === 'string' && { code }),
+    message: String(message || error || 'The run failed.'),
+  };
+}
+
+/** Make the runs of a conversation: each comes to exactly one end, whatever becomes of it. */
+export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRuns {
+  const { provider, sessionId, store, env, onEvent, onChange, onEnd } = options;
+  const { transport, capabilities } = provider;
+  const resumable = !!(capabilities.resumable && transport.resume && transport.getCursor);
+  const runs = new Map<string, LiveRun>();
+  const inputs = new Map<string, unknown>();
+  let last: AgentConnectionState = 'idle';
+  let announced = false;
+
+  const factoryOf = (runId: string) =>
+    createSharedEventFactory(
+      { last: getLastSequence(store.getSnapshot(), runId) },
+      { sessionId, runId, now: env.now },
+    );
+
+  function dispatch(event: AgentEvent) {
+    store.dispatch(event);
+    onEvent(event);
+  }
+
+  /** Begins the session with its first event, under an id of its own: the runs' sequences stay theirs. */
+  function announce({ type }: AgentEvent) {
+    const isSession = type === 'session.started';
+    if (announced) return !isSession;
+    announced = true;
+    if (!isSession) dispatch(factoryOf(sessionId).create('session.started', {}) as AgentEvent);
+    return true;
+  }
+
+  function trackerOf(runId: string) {
+    const tracker = createOpenEntities({ events: factoryOf(runId), started: true });
+    for (const event of getOpeners(store.getSnapshot(), sessionId, runId)) tracker.add(event);
+    return tracker;
+  }
+
+  const statusOf = (runId: string) => getIn(toNode(store.getSnapshot()).runs, runId)?.status;
+
+  function take(run: LiveRun, event: AgentEvent) {
+    if (runs.get(run.id) !== run || !announce(event)) return;
+    const end = getRunEnd(event);
+    dispatch(event);
+    if (end && (statusOf(run.id) ?? 'running') !== 'running') {
+      finish(run, end.type === 'failed' && run.connection !== 'connected' ? 'failed' : 'idle');
+    }
+  }
+
+  function finish(run: LiveRun, connection: AgentConnectionState) {
+    runs.delete(run.id);
+    last = connection;
+    run.over.abort();
+    onEnd(run.id);
+  }
+
+  /** Ends a run that nobody else has ended. */
+  function close(run: LiveRun, end: AgentRunEnd, connection: AgentConnectionState) {
+    if (runs.get(run.id) !== run) return;
+    if (!statusOf(run.id)) {
+      const started = factoryOf(run.id).create('run.started', { input: run.input }) as AgentEvent;
+      announce(started);
+      dispatch(started);
+    }
+    if (statusOf(run.id) === 'running') trackerOf(run.id).close(end).forEach(dispatch);
+    finish(run, connection);
+  }
+
+  function closeFailed(run: LiveRun, error: AgentError, connection: AgentConnectionState) {
+    const { aborted } = run.controller.signal;
+    close(
+      run,
+      aborted ? { type: 'cancelled' } : { type: 'failed', error },
+      aborted ? 'idle' : connection,
+    );
+  }
+
+  function drive(run: LiveRun) {
+    const { context } = run;
+    try {
+      const driver = driveAgentProvider(
+        {
+          provider,
+          input: run.input,
+          run: {
+            sessionId,
+            runId: run.id,
+            signal: run.controller.signal,
+            now: env.now,
+            ...(context && { initialSequence: factoryOf(run.id).getSequence() }),
+          },
+          reconnect: provider.reconnect ?? {},
+          resume: context && {
+            cursor: run.cursor,
+            context,
+            open: getOpeners(store.getSnapshot(), sessionId, run.id),
+          },
+          onEvent: (event) => take(run, event),
+          onCursor(cursor) {
+            run.cursor = cursor;
+            onChange();
+          },
+          onConnection(state) {
+            run.connection = state;
+            onChange();
+          },
+        },
+        env,
+      );
+      run.driver = driver;
+      run.context = undefined;
+      driver.done.then(
+        (outcome) => {
+          if (run.driver !== driver) return;
+          const unrecoverable = outcome === 'unrecoverable';
+          closeFailed(
+            run,
+            lost(
+              unrecoverable
+                ? 'The run could not be taken up again.'
+                : 'The run ended without an end.',
+            ),
+            unrecoverable ? outcome : 'failed',
+          );
+        },
+        (error) => {
+          if (run.driver === driver) closeFailed(run, toAgentError(error), 'failed');
+        },
+      );
+    } catch (error) {
+      closeFailed(run, toAgentError(error), 'failed');
+    }
+  }
+
+  function add(id: string, input: unknown, connection: LiveRun['connection']): LiveRun {
+    const run: LiveRun = {
+      id,
+      input,
+      controller: new AbortController(),
+      over: new AbortController(),
+      cursor: undefined,
+      connection,
+    };
+    runs.set(id, run);
+    inputs.set(id, input);
+    return run;
+  }
+
+  const attach = () => {
+    for (const run of [...runs.values()]) {
+      if (!run.driver) {
+        run.connection = 'reconnecting';
+        drive(run);
+      }
+    }
+  };
+
+  const abort = () => {
+    // A run that nobody reads is taken up to be cancelled where it runs.
+    attach();
+    for (const run of [...runs.values()]) run.controller.abort();
+  };
+
+  return {
+    get size() {
+      return runs.size;
+    },
+    get connection() {
+      return [...runs.values()].at(-1)?.connection ?? last;
+    },
+    start(input) {
+      abort();
+      drive(add(env.randomId(), input, 'connecting'));
+    },
+    restore({ state, inputByRun, cursorByRun, contextByRun }) {
+      announced = Object.hasOwn(state.sessions, sessionId);
+      for (const [id, { status, input }] of Object.entries(state.runs)) {
+        if (status !== 'running') continue;
+        const run = add(id, Object.hasOwn(inputByRun, id) ? inputByRun[id] : input, 'reconnecting');
+        if (resumable && [cursorByRun, contextByRun].some((known) => Object.hasOwn(known, id))) {
+          run.cursor = own(cursorByRun, id);
+          run.context = { saved: own(contextByRun, id) };
+        } else {
+          closeFailed(
+            run,
+            lost('The page was left, and the run cannot be taken up again.'),
+            'unrecoverable',
+          );
+        }
+      }
+    },
+    attach,
+    detach(all) {
+      for (const run of [...runs.values()]) {
+        if (all || !resumable) run.controller.abort();
+        else if (run.driver) {
+          const { driver } = run;
+          run.context = { live: driver.context };
+          run.driver = undefined;
+          driver.detach();
+        }
+      }
+    },
+    abort,
+    accept(event) {
+      const run = runs.get(event.runId);
+      if (!run) return;
+      const end = getRunEnd(event);
+      // Where nobody reads the run, nobody else closes what it leaves open.
+      if (end && !run.driver) close(run, end, 'idle');
+      else take(run, event);
+    },
+    inputOf: (runId) => inputs.get(runId) ?? getIn(toNode(store.getSnapshot()).runs, runId)?.input,
+    signalOf: (runId) => runs.get(runId)?.over.signal,
+    save() {
+      const asked: [string, unknown][] = [];
+      const cursors: [string, unknown][] = [];
+      const contexts: [string, unknown][] = [];
+      for (const { id, input, cursor, driver, context } of runs.values()) {
+        if (input !== undefined) asked.push([id, input]);
+        if (!resumable) continue;
+        if (cursor !== undefined) cursors.push([id, cursor]);
+        const live = driver?.context ?? (context && 'live' in context ? context.live : undefined);
+        const saved = context && 'saved' in context ? context.saved : undefined;
+        const value = live === undefined ? saved : provider.saveContext?.(live);
+        if (value !== undefined) contexts.push([id, value]);
+      }
+      return {
+        inputByRun: Object.fromEntries(asked),
+        cursorByRun: Object.fromEntries(cursors),
+        contextByRun: Object.fromEntries(contexts),
+      };
+    },
+  };
+}
