@@ -1,0 +1,75 @@
+import type { Environment } from '../internal/environment.ts';
+import { RunSocketError } from '../internal/errors.ts';
+import { toAbortError } from './abortable.ts';
+import type { AgUiRun } from './ag-ui-provider-run.ts';
+import type { AgUiProviderOptions } from './ag-ui-provider-types.ts';
+import type { AgentCommand } from './command-types.ts';
+import type { AgentEvent } from './event-types.ts';
+
+/** Waits for `done`; rejects when `signal` aborts, and with `timeout` after `ms`. */
+async function waitFor(
+  done: Promise<unknown> | undefined,
+  signal: AbortSignal,
+  ms: number,
+  { setTimer }: Environment,
+): Promise<void> {
+  let stop = () => {};
+  const broken = new Promise<never>((_resolve, reject) => {
+    const onAbort = () => reject(toAbortError(signal));
+    const stopTimer = setTimer(() => {
+      reject(new RunSocketError('timeout', `The run did not end within ${ms} ms.`));
+    }, ms);
+    signal.addEventListener('abort', onAbort);
+    stop = () => {
+      stopTimer();
+      signal.removeEventListener('abort', onAbort);
+    };
+  });
+  await Promise.race([done, broken]).finally(() => stop());
+}
+
+/**
+ * Execute a command on a run that is under way.
+ *
+ * `run.cancel` ends when the server has ended the run, and throws `timeout` where it does not within
+ * `cancelTimeout`; a run that waits for answers is cancelled here. Throws `invalid-argument` for an
+ * approval that does not wait and for a tool call that has not failed.
+ */
+export async function* executeAgUiCommand(
+  run: AgUiRun,
+  command: AgentCommand,
+  signal: AbortSignal,
+  options: Pick<AgUiProviderOptions, 'retryTool' | 'cancelTimeout'>,
+  environment: Environment,
+): AsyncGenerator<AgentEvent, void, undefined> {
+  const { sessionId, current } = run;
+  const bridge = run.bridge!;
+  if (command.type === 'approval.resolve') {
+    const { approvalId, decision, data } = command.payload;
+    const events = bridge.answer(approvalId, decision, data);
+    run.key = command.idempotencyKey;
+    try {
+      yield* events;
+    } finally {
+      // The answers are given, whatever becomes of who gave the last one.
+      run.goOn();
+    }
+  } else if (command.type === 'tool.retry') {
+    const call = bridge.tool(command.payload.toolCallId);
+    if (!call || !options.retryTool) {
+      throw new RunSocketError('invalid-argument', 'Only a tool call that failed is retried.');
+    }
+    await options.retryTool(call, { sessionId, runId: current?.id ?? run.runId, command, signal });
+  } else {
+    const { reason } = command.payload;
+    run.reason = reason;
+    run.cancel(bridge.phase !== 'held');
+    if (bridge.phase === 'held') {
+      try {
+        yield* bridge.cancel(reason);
+      } finally {
+        run.wake();
+      }
+    } else await waitFor(current?.done, signal, options.cancelTimeout ?? 10_000, environment);
+  }
+}
