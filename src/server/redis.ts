@@ -1,0 +1,2 @@
+export type { RedisLike, RedisScriptInput, RedisSubscriberLike } from './redis-like.ts';
+export { type RedisRunLogOptions, redisRunLog } from './redis-run-log.ts';
