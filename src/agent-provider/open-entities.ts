@@ -1,10 +1,5 @@
-import type {
-  AgentError,
-  AgentEvent,
-  AgentEventFactory,
-  AgentEventPayloadMap,
-  AgentEventType,
-} from './event-types.ts';
+import type { AgentError, AgentEvent, AgentEventFactory, AgentEventType } from './event-types.ts';
+import { type Family, rules } from './reducer-rules.ts';
 
 /** How what is open is closed. */
 export type AgentRunEnd =
@@ -45,8 +40,6 @@ export function getRunEnd({ type, payload }: AgentEvent): AgentRunEnd | undefine
   return /^run\.[cf]/.test(type) ? ({ ...payload, type: type.slice(4) } as AgentRunEnd) : undefined;
 }
 
-const idNameOf = (family: string) => (family === 'tool' ? 'toolCallId' : `${family}Id`);
-
 /**
  * Follow what one run has open, in constant time per event.
  *
@@ -56,49 +49,40 @@ const idNameOf = (family: string) => (family === 'tool' ? 'toolCallId' : `${fami
 export function createOpenEntities(options: OpenEntitiesOptions): OpenEntities {
   const { events, declared } = options;
   const known = new Set<string>();
-  const open = new Map<string, readonly [family: string, id: string]>();
+  const open = new Map<string, { readonly family: Family; readonly id: string }>();
   let { started = false } = options;
   let ended = false;
 
   function parse({ type, payload }: AgentEvent) {
-    const dot = type.indexOf('.');
-    const family = type.slice(0, dot);
-    const verb = type.slice(dot + 1);
-    const id = (payload as Readonly<Record<string, string>>)[idNameOf(family)]!;
-    return {
-      family,
-      id,
-      key: `${family} ${id}`,
-      opens: verb === 'started' || verb === 'requested' || verb === 'created',
-      closes: /^(completed|failed|cancelled|resolved)$/.test(verb),
-    };
+    const { of: family, opens, status } = rules.get(type)!;
+    const id = (payload as Readonly<Record<string, string>>)[family.id ?? ''] ?? '';
+    const closes = status === 'completed' || status === 'failed' || status === 'cancelled';
+    return { family, id, key: `${family.label} '${id}'`, opens: !!opens, closes };
   }
 
   // The event that ends something as asked, or as near to it as the declared types allow.
-  function make(family: string, payload: object, end: AgentRunEnd): AgentEvent[] {
+  function make(name: string, payload: object, end: AgentRunEnd): AgentEvent[] {
     const { error, reason } = end as { readonly error?: AgentError; readonly reason?: string };
-    for (const type of [end.type, 'cancelled', 'failed', 'completed']) {
-      const name = `${family}.${type}` as AgentEventType;
-      if (declared?.has(name) === false || name === ('artifact.cancelled' as never)) continue;
-      const more =
-        type === 'failed'
-          ? { error: error ?? { code: 'cancelled', message: reason || 'Cancelled' } }
-          : type === 'cancelled' && reason !== undefined && { reason };
-      return [
-        events.create(name, { ...payload, ...more } as AgentEventPayloadMap[typeof name]),
-      ] as AgentEvent[];
+    const how = {
+      failed: { error: error ?? { code: 'cancelled', message: reason || 'Cancelled' } },
+      cancelled: reason !== undefined && { reason },
+      completed: {},
+      resolved: { decision: 'expired' },
+    };
+    for (const verb of [end.type, ...Object.keys(how)]) {
+      const type = `${name}.${verb}` as AgentEventType;
+      if (rules.has(type) && declared?.has(type) !== false) {
+        const more = how[verb as keyof typeof how];
+        return [events.create(type, { ...payload, ...more } as never) as AgentEvent];
+      }
     }
     return [];
   }
 
-  function closings(end: AgentRunEnd): AgentEvent[] {
-    return [...open.values()].reverse().flatMap(([family, id]) => {
-      if (family !== 'approval') return make(family, { [idNameOf(family)]: id }, end);
-      return declared?.has('approval.resolved') === false
-        ? []
-        : events.create('approval.resolved', { approvalId: id, decision: 'expired' });
-    });
-  }
+  const closings = (end: AgentRunEnd): AgentEvent[] =>
+    [...open.values()]
+      .reverse()
+      .flatMap(({ family: { kind, id: name }, id }) => make(kind!, { [name!]: id }, end));
 
   const self: OpenEntities = {
     get started() {
@@ -112,25 +96,25 @@ export function createOpenEntities(options: OpenEntitiesOptions): OpenEntities {
     },
     check(event) {
       const { family, key, opens } = parse(event);
-      if (family === 'session') return undefined;
+      if (family.name === 'sessions') return undefined;
       if (ended) return 'the run is over';
-      if (family === 'run' && opens) return started ? 'the run has begun before' : undefined;
-      if (!started) return 'the run has not begun';
-      if (family === 'run' || open.has(key) !== opens) {
-        return opens && known.has(key) ? `${key} is over` : undefined;
+      if (!family.kind || !started) {
+        return (opens && !family.kind) === started
+          ? `the run has ${started ? '' : 'not '}begun`
+          : undefined;
       }
-      return `${key} is ${opens ? 'open already' : 'not open'}`;
+      if (opens) return known.has(key) ? `the ${key} has begun already` : undefined;
+      return open.has(key) ? undefined : `the ${key} is not open`;
     },
     add(event) {
       if (self.check(event)) return;
       const { family, id, key, opens, closes } = parse(event);
-      if (family === 'session') return;
-      if (family === 'run') {
+      if (family.name === 'runs') {
         started = true;
         ended = closes;
-      } else if (opens) {
+      } else if (opens && family.kind) {
         known.add(key);
-        open.set(key, [family, id]);
+        open.set(key, { family, id });
       } else if (closes) open.delete(key);
     },
     closings,
