@@ -129,7 +129,7 @@ export function createOrdersAgent({ pace }) {
   async function* goOn({ input, runId, signal }) {
     const wait = createWait(signal);
     const told = [];
-    for (const { interruptId, isGranted } of readAnswers(input.resume)) {
+    for (const { interruptId, isGranted } of answersOf(input)) {
       const question = questions.get(interruptId);
       if (!question) throw new Error('The server no longer knows what it asked you.');
       const { action, toolCallId } = question;
@@ -153,10 +153,19 @@ export function createOrdersAgent({ pace }) {
     /** Whether a run is for this script. @param {import('./runs.mjs').RunInput} input */
     takes(input) {
       const { scenario } = /** @type {{ scenario?: unknown }} */ (Object(input.forwardedProps));
-      return scenario === 'orders' || readAnswers(input.resume).length > 0;
+      return scenario === 'orders' || answersOf(input).length > 0;
     },
     /** @type {import('./runs.mjs').Agent} */
-    agent: (run) => (readAnswers(run.input.resume).length > 0 ? goOn(run) : work(run)),
+    async *agent(run) {
+      const { messages } = run.input;
+      const asks = Array.isArray(messages) && messages.at(-1)?.role === 'user';
+      const answers = answersOf(run.input);
+      // Whoever asks something else has dropped the questions that were open.
+      if (answers.length > 0 && !(asks && answers.every((answer) => answer.isDropped))) {
+        yield* goOn(run);
+      }
+      if (asks || answers.length === 0) yield* work(run);
+    },
   };
 }
 
@@ -238,13 +247,14 @@ function planActions(question, order) {
   return actions;
 }
 
-/** The answers that a run brings. @param {unknown} resume */
-function readAnswers(resume) {
+/** The answers that a run brings. @param {import('./runs.mjs').RunInput} input */
+function answersOf({ resume }) {
   if (!Array.isArray(resume)) return [];
   return resume
     .filter((entry) => typeof entry?.interruptId === 'string')
     .map((entry) => ({
       interruptId: String(entry.interruptId),
       isGranted: entry.status === 'resolved' && entry.payload?.approved === true,
+      isDropped: entry.status === 'cancelled',
     }));
 }

@@ -3,8 +3,10 @@ import { expect } from 'vitest';
 import { textOf } from '../examples/example-server.ts';
 import {
   approval,
+  disconnect,
   expectWhole,
   path,
+  reconnect,
   shownAnswers,
   step,
   untilAsked,
@@ -259,13 +261,10 @@ inChromium('a lost connection of the page of Ant Design X', () => {
   it('costs nothing in the middle of the text', async ({ stage }) => {
     const page = await open(stage);
     const runId = await askAndPause(stage, page, lookUp, 'TEXT_MESSAGE_CONTENT', 10);
-    stage.server.dropConnections({ refuseFor: 60_000 });
-    await page.getByText(/Connection lost/).waitFor();
+    await disconnect(stage, page);
     stage.resume('TEXT_MESSAGE_CONTENT', 20);
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 20);
-    stage.server.dropConnections();
-    await page.getByRole('button', { name: 'Try now' }).click();
-    await page.getByText('Connected', { exact: true }).waitFor();
+    await reconnect(stage, page);
     stage.resume();
     await expectWhole(stage, page, runId);
   });
@@ -273,22 +272,18 @@ inChromium('a lost connection of the page of Ant Design X', () => {
   it('takes an answer and a retry that were given without it', async ({ stage }) => {
     const page = await open(stage);
     const { first, card } = await askForLeave(stage, page);
-    stage.server.dropConnections({ refuseFor: 60_000 });
-    await page.getByText(/Connection lost/).waitFor();
+    await disconnect(stage, page);
     await card.getByRole('button', { name: 'Approve' }).click();
     await card.getByText('Approved', { exact: true }).waitFor();
     expect(stage.server.runIds()).toEqual([first]);
-    stage.server.dropConnections();
-    await page.getByRole('button', { name: 'Try now' }).click();
+    await reconnect(stage, page);
     const second = await latestRun(stage.server, 2);
     await expectWhole(stage, page, first, second);
     await ask(page, track);
     await step(page, 'track_parcel failed').waitFor();
-    stage.server.dropConnections({ refuseFor: 60_000 });
-    await page.getByText(/Connection lost/).waitFor();
+    await disconnect(stage, page);
     await page.getByRole('button', { name: 'Retry track_parcel' }).click();
-    stage.server.dropConnections();
-    await page.getByRole('button', { name: 'Try now' }).click();
+    await reconnect(stage, page);
     await step(page, 'track_parcel done, attempt 2').waitFor();
     await expectWhole(stage, page, first, second, await latestRun(stage.server, 3));
   });

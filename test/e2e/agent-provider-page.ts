@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { textOf } from '../examples/example-server.ts';
-import { type Stage, untilLogged } from './browser.ts';
+import { type Stage, until, untilLogged } from './browser.ts';
 
 /** Where the page is. */
 export const path = '/agent-provider/';
@@ -42,4 +42,22 @@ export async function expectWhole(
   for (const runId of runIds) expect(server.starts(runId)).toBe(1);
   expect(server.runIds()).toHaveLength(runIds.length);
   expect(await page.getByRole('alert').count()).toBe(0);
+}
+
+/** Let nobody in, and wait until the page has noticed. */
+export async function disconnect({ server }: Stage, page: Page): Promise<void> {
+  server.dropConnections({ refuseFor: 600_000 });
+  await page.getByText(/Connection lost/).waitFor();
+}
+
+/** Let the page in again, which tries at once. */
+export async function reconnect({ server }: Stage, page: Page): Promise<void> {
+  server.dropConnections();
+  const tryNow = page.getByRole('button', { name: 'Try now' });
+  await until(async () => {
+    // It may be in by itself before the button is pressed.
+    if (await tryNow.isVisible())
+      await tryNow.dispatchEvent('click', {}, { timeout: 100 }).catch(() => {});
+    return page.getByText(/^Connected/).isVisible();
+  });
 }

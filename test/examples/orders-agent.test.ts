@@ -134,6 +134,29 @@ describe('the orders agent', () => {
     }
   });
 
+  it('drops its questions when something else is asked', async () => {
+    const { server, client } = await serve();
+    client.send(ask('Refund order 1042'));
+    await endOf(client, 'a');
+    const resume = [{ interruptId: 'a-refund_order-leave', status: 'cancelled' }];
+    const { input, ...rest } = ask('What is in order 1044?', 'b');
+    client.send({ ...rest, input: { ...input, resume } });
+    await endOf(client, 'b');
+    await expectLegal(server.log('b'));
+    expect(textOf(server.log('b'))).toMatch(/^Order 1044 is .* Nothing was changed\.$/);
+  });
+
+  it('does what was granted before it turns to what is asked', async () => {
+    const { server, client } = await serve();
+    client.send(ask('Refund order 1042'));
+    await endOf(client, 'a');
+    const { input, ...rest } = ask('What is in order 1044?', 'b');
+    client.send({ ...rest, input: { ...input, resume: [granted('a-refund_order-leave')] } });
+    await endOf(client, 'b');
+    await expectLegal(server.log('b'));
+    expect(textOf(server.log('b'))).toMatch(/^€48\.90 went back to Ada Baker\.Order 1044 is /);
+  });
+
   it('fails a run that answers a question it does not know', async () => {
     const { server, client } = await serve();
     client.send(answer([granted('toString')], 'b'));

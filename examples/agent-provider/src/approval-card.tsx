@@ -52,7 +52,9 @@ export function ApprovalCard({ approval, command, onResolve }: ApprovalCardProps
           children: String(value),
         }))}
       />
-      {isWaiting && risk !== undefined && <Alert type="warning" showIcon title={String(risk)} />}
+      {isWaiting && risk !== undefined && (
+        <Alert type="warning" role="note" showIcon title={String(risk)} />
+      )}
       {isWaiting && command?.status === 'failed' && (
         <Alert
           type="error"
