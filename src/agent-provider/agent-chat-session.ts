@@ -69,6 +69,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
   let loading: 'not yet' | 'under way' | undefined = load && 'not yet';
   let used = false;
   let shown = false;
+  let left = false;
   let disposed = false;
   /** An input was given that is no JSON. */
   let unsaveable = false;
@@ -117,7 +118,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     onEnd(runId) {
       commands.endRun(runId);
       progressed(true);
-      if (!shown) forget();
+      forget();
     },
   });
   const writer = storage && createCheckpointWriter(env, storage, makeCheckpoint);
@@ -214,6 +215,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     stopIdle = undefined;
     if (shown || disposed) return;
     shown = true;
+    left = false;
     onActive();
     stopWatching = writer?.watch();
     begin();
@@ -224,6 +226,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
   function leave() {
     stopIdle = undefined;
     shown = false;
+    left = true;
     runs.detach(conversationKey === undefined);
     writer?.flush();
     stopWatching?.();
@@ -233,7 +236,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
 
   /** A conversation that nobody can name does not come back. */
   function forget() {
-    if (conversationKey !== undefined || runs.size) return;
+    if (!left || conversationKey !== undefined || runs.size) return;
     try {
       provider.forgetSession?.(sessionId);
     } catch (error) {

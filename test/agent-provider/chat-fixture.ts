@@ -1,4 +1,10 @@
-import type { AgentChatOptions } from '../../src/agent-provider/chat-types.ts';
+import { createAgentChat } from '../../src/agent-provider/agent-chat.ts';
+import type {
+  AgentChat,
+  AgentChatOptions,
+  AgentChatSnapshot,
+  AgentXChatConfig,
+} from '../../src/agent-provider/chat-types.ts';
 import { agentEventTypes } from '../../src/agent-provider/event-guards.ts';
 import type {
   AgentEvent,
@@ -11,6 +17,8 @@ import type {
   AgentTransport,
   AnyAgentProvider,
 } from '../../src/agent-provider/provider-types.ts';
+import { createFakePage, type FakePage } from '../helpers/fake-page.ts';
+import { createVirtualClock, type VirtualClock } from '../helpers/virtual-clock.ts';
 
 /** What a fixture run is asked. */
 export interface Ask {
@@ -223,5 +231,50 @@ export function createFixture(
       return runs.at(-1)!;
     },
     page: (more) => createFixture({ resumable, ...options, ...more }, runs),
+  };
+}
+
+/** A conversation with a fixture, on a clock of its own, in a page. */
+export interface Scene {
+  readonly fixture: Fixture;
+  readonly clock: VirtualClock;
+  readonly page: FakePage;
+  readonly chat: AgentChat<Ask>;
+  readonly snapshot: AgentChatSnapshot;
+  /** What the messages say. */
+  readonly texts: readonly unknown[];
+  /** What became of the runs, oldest first. */
+  readonly statuses: readonly string[];
+}
+
+/** A clock with a page around it, with a window. */
+export function createPageClock(): { readonly clock: VirtualClock; readonly page: FakePage } {
+  const page = createFakePage({ window: {} } as never);
+  return { clock: createVirtualClock({ page: page.globals }), page };
+}
+
+export function createScene(
+  options: FixtureOptions & {
+    readonly fixture?: Fixture;
+    readonly world?: ReturnType<typeof createPageClock>;
+  } = {},
+  config: Omit<AgentXChatConfig<Ask, never, never, never>, 'provider'> = { conversationKey: 'c' },
+): Scene {
+  const { fixture = createFixture(options), world = createPageClock() } = options;
+  const { provider } = fixture;
+  const chat = createAgentChat({ ...config, provider }, world.clock.environment);
+  return {
+    ...world,
+    fixture,
+    chat,
+    get snapshot() {
+      return chat.getSnapshot();
+    },
+    get texts() {
+      return chat.getSnapshot().messages.map(({ message }) => message.content);
+    },
+    get statuses() {
+      return Object.values(chat.getSnapshot().agentState.runs).map(({ status }) => status);
+    },
   };
 }
