@@ -40,6 +40,8 @@ export interface Environment extends BaseEnvironment {
   setFrame(task: () => void): () => void;
   /** A random id of at least 122 bits. */
   randomId(): string;
+  /** As `setTimer`, but a Node process does not stay alive for it. @default setTimer */
+  setIdleTimer?(task: () => void, ms: number): () => void;
 }
 
 const root = globalThis as unknown as PageGlobals & {
@@ -106,4 +108,20 @@ export const defaultEnvironment: Environment = {
   randomId,
   report,
   page: root,
+};
+
+/** {@link defaultEnvironment} for what serves: what it keeps for later does not keep Node alive. */
+export const serverEnvironment: Environment = {
+  now,
+  setTimer,
+  setFrame,
+  random,
+  randomId,
+  report,
+  page: root,
+  setIdleTimer(task, ms) {
+    const id: unknown = setTimeout(task, Math.min(ms, 2 ** 31 - 1));
+    (id as { unref?: () => void }).unref?.();
+    return () => clearTimeout(id as number);
+  },
 };

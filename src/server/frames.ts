@@ -1,0 +1,98 @@
+import { isRecord } from '../runs/protocol.ts';
+import type { LoggedEvent } from './run-log.ts';
+
+/** How many messages, and about how many UTF-16 units of them, go into one frame or one append. */
+export const batchLimit = 100;
+/** See {@link batchLimit}. */
+export const batchSize = 65_536;
+
+/** The frames of the events in logs. Readers that stand at the same place share them. */
+export interface Frames {
+  /** One frame an event. */
+  single(runId: string, batch: readonly LoggedEvent[]): readonly string[];
+  /** Arrays of messages. */
+  joined(runId: string, batch: readonly LoggedEvent[]): readonly string[];
+}
+
+/** Make the frames of one server. */
+export function createFrames(): Frames {
+  // A log that gives readers the same batch has its frames made once.
+  const singles = new WeakMap<readonly LoggedEvent[], readonly string[]>();
+  const joins = new WeakMap<readonly LoggedEvent[], readonly string[]>();
+
+  const single = (runId: string, batch: readonly LoggedEvent[]) =>
+    cached(singles, batch, () => {
+      const head = `{"runId":${JSON.stringify(runId)},"offset":`;
+      return batch.map(
+        (one) => `${head}${one.offset},"event":${one.json ?? JSON.stringify(one.event)}}`,
+      );
+    });
+
+  return {
+    single,
+    joined: (runId, batch) =>
+      cached(joins, batch, () => {
+        const frames: string[] = [];
+        let part: string[] = [];
+        let size = 0;
+        const close = () => {
+          if (part.length) frames.push(part.length > 1 ? `[${part.join()}]` : `${part[0]}`);
+          part = [];
+          size = 0;
+        };
+        for (const frame of single(runId, batch)) {
+          if (part.length === batchLimit || size + frame.length > batchSize) close();
+          part.push(frame);
+          size += frame.length;
+        }
+        close();
+        return frames;
+      }),
+  };
+}
+
+function cached(
+  cache: WeakMap<readonly LoggedEvent[], readonly string[]>,
+  batch: readonly LoggedEvent[],
+  make: () => readonly string[],
+): readonly string[] {
+  let frames = cache.get(batch);
+  if (!frames) {
+    frames = make();
+    cache.set(batch, frames);
+  }
+  return frames;
+}
+
+/** Reads a frame; `undefined` where it is no message. Throws nothing. */
+export function readFrame(data: unknown): Record<string, unknown> | undefined {
+  try {
+    const text = typeof data === 'string' ? data : decode(data);
+    const message: unknown = text === undefined ? undefined : JSON.parse(text);
+    return isRecord(message) ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a frame has more than `limit` bytes. `ws` may give a fragmented one as a list. */
+export function isLarger(data: unknown, limit: number): boolean {
+  if (typeof data !== 'string') return sizeOf(data) > limit;
+  if (data.length * 3 <= limit) return false;
+  return data.length > limit || new TextEncoder().encode(data).length > limit;
+}
+
+function sizeOf(data: unknown): number {
+  if (Array.isArray(data)) return data.reduce((sum: number, part) => sum + sizeOf(part), 0);
+  return (data as ArrayBuffer | undefined)?.byteLength ?? 0;
+}
+
+function decode(data: unknown): string | undefined {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  if (Array.isArray(data)) {
+    return data.map((part) => decoder.decode(part, { stream: true })).join('') + decoder.decode();
+  }
+  return data instanceof ArrayBuffer || ArrayBuffer.isView(data)
+    ? decoder.decode(data as ArrayBuffer)
+    : undefined;
+}
