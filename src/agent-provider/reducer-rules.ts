@@ -74,7 +74,7 @@ const failed = (of: Family): Rule => ({ of, status: 'failed', takes: ['error'] }
 const cancelled = (of: Family): Rule => ({ of, status: 'cancelled', takes: ['reason'] });
 
 /** What each type of event does. */
-export const rules: Readonly<Record<AgentEventType, Rule>> = /* @__PURE__ */ (() => ({
+const table = (): Readonly<Record<AgentEventType, Rule>> => ({
   'session.started': { of: session, opens: {}, takes: ['title'] },
   'run.started': { of: run, opens: {}, status: 'running', takes: ['input'] },
   'run.completed': { of: run, status: 'completed', takes: ['output', 'usage'] },
@@ -170,4 +170,9 @@ export const rules: Readonly<Record<AgentEventType, Rule>> = /* @__PURE__ */ (()
     },
   },
   'artifact.failed': failed(artifact),
-}))();
+});
+
+/** What each type of event does. A map, as it takes strings that the engine has not seen before well. */
+export const rules: ReadonlyMap<string, Rule> = /* @__PURE__ */ new Map(
+  /* @__PURE__ */ Object.entries(/* @__PURE__ */ table()),
+);

@@ -23,9 +23,9 @@ function judge(
   { of, opens }: Rule,
   id: string,
   entity: Fields | undefined,
+  last: number | undefined,
 ): readonly [AgentProtocolIssue['code'], string] | undefined {
   const { type, runId, sequence } = event;
-  const last = getIn(node.lastSequenceByRun, runId);
   if (last !== undefined && sequence <= last) {
     return ['invalid_sequence', `The sequence ${sequence} is not above ${last}.`];
   }
@@ -90,13 +90,13 @@ export function reduceNode(
   refuse?: (issue: AgentProtocolIssue) => void,
 ): StateNode {
   const { type, eventId, runId, sequence } = event;
-  if (!Object.hasOwn(rules, type)) {
+  const rule = rules.get(type);
+  if (!rule) {
     throw new RunSocketError('invalid-argument', `There is no event type '${type}'.`);
   }
   if (hasId(node, runId, eventId)) return node;
   if (node.floor && Object.hasOwn(node.floor, runId) && sequence <= node.floor[runId]!) return node;
 
-  const rule = rules[type];
   const { name, kind, id: idName } = rule.of;
   const id = idName
     ? ((event.payload as Fields)[idName] as string)
@@ -106,15 +106,16 @@ export function reduceNode(
   const key = kind ? getAgentEntityKey(runId, id) : id;
   const records = node[name] as RecordVersion<unknown>;
   const entity = getIn(records, key) as Fields | undefined;
-  const problem = judge(node, event, rule, id, entity);
+  const last = getIn(node.lastSequenceByRun, runId);
+  const problem = judge(node, event, rule, id, entity, last);
   const next: Writable = { ...node, idCount: node.idCount + 1, state: undefined };
   if (problem) {
     const issue = { code: problem[0], eventId, runId, message: problem[1] };
     refuse?.(issue);
     next.issues = addTo(node.issues, issue);
   } else {
-    next[name] = setIn(records, key, transform(entity, rule, id, event)) as never;
-    next.lastSequenceByRun = setIn(node.lastSequenceByRun, runId, sequence);
+    next[name] = setIn(records, key, transform(entity, rule, id, event), entity) as never;
+    next.lastSequenceByRun = setIn(node.lastSequenceByRun, runId, sequence, last);
     if (kind && rule.opens) next.order = addTo(node.order, { kind, id, runId });
   }
   next.ids = addId(node, runId, eventId);

@@ -62,33 +62,39 @@ const lazy = /* @__PURE__ */ names.map((name): PropertyDescriptor & ThisType<Req
   configurable: true,
 }));
 
-const processed: PropertyDescriptor & ThisType<Required<Linked>> = {
-  get() {
-    const { ids, idCount } = this[link]();
-    const keys: Record<string, true> = Object.create(null);
-    for (const [runId, ofRun] of ids.byRun) {
-      for (const [eventId, index] of ofRun) {
-        if (index < idCount) keys[getAgentEventKey(runId, eventId)] = true;
-      }
+function readIds(this: Required<Linked>): Readonly<Record<string, true>> {
+  const { ids, idCount } = this[link]();
+  const keys: Record<string, true> = Object.create(null);
+  for (const [runId, ofRun] of ids.byRun) {
+    for (const [eventId, index] of ofRun) {
+      if (index < idCount) keys[getAgentEventKey(runId, eventId)] = true;
     }
-    return keys;
-  },
-  configurable: true,
-};
+  }
+  return keys;
+}
+
+// A constructor of their own lets the engine make states with room for what is defined on them later;
+// they are plain objects all the same, but for the ids.
+function makeState(): void {}
+const State = /* @__PURE__ */ Object.assign(makeState, {
+  prototype: /* @__PURE__ */ Object.create(Object.prototype, {
+    constructor: { value: Object },
+    processedEventIds: { get: readIds },
+  }),
+}) as unknown as new () => Record<PropertyKey, unknown>;
 
 /** What the outside sees of a node: records are put together when they are first read. */
 export function toState(node: StateNode): AgentState {
   if (node.state) return node.state;
-  const state: Record<string, unknown> = {};
-  // What later events need not copy is worth reading ahead: a small record, or one long unchanged.
+  const state = new State();
   for (let index = 0; index < names.length; index++) {
     const name = names[index]!;
     const version: RecordVersion | ListVersion = node[name];
-    if (version.value || version.shown++ >= version.size) state[name] = read(version);
+    // A small record costs less than its getter, and one that did not change for long will stay.
+    if (version.value || version.shown++ >= version.size - 3) state[name] = read(version);
     else Object.defineProperty(state, name, lazy[index]!);
   }
   Object.defineProperty(state, link, { value: () => node });
-  Object.defineProperty(state, 'processedEventIds', processed);
   node.state = state as unknown as AgentState;
   return node.state;
 }
@@ -103,7 +109,7 @@ function remember(ids: EventIds, runId: string, eventId: string): void {
     ofRun = new Map();
     ids.byRun.set(runId, ofRun);
   }
-  if (!ofRun.has(eventId)) ofRun.set(eventId, ids.count++);
+  ofRun.set(eventId, ids.count++);
 }
 
 /** The ids of a node with one more; only those of a node that is not the newest of its line are copied. */

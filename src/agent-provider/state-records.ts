@@ -2,7 +2,7 @@
 interface Version<Value> {
   readonly size: number;
   /** Plain; given out, and so never changed any more. */
-  value?: Value | undefined;
+  value: Value | undefined;
   /** How many snapshots showed this version unread. */
   shown: number;
 }
@@ -14,10 +14,10 @@ interface Version<Value> {
  * holds are collected.
  */
 export interface RecordVersion<Item = unknown> extends Version<Readonly<Record<string, Item>>> {
-  map?: Map<string, Item> | undefined;
-  next?: RecordVersion<Item> | undefined;
-  key?: string;
-  old?: Item | undefined;
+  map: Map<string, Item> | undefined;
+  next: RecordVersion<Item> | undefined;
+  key: string;
+  old: Item | undefined;
   /** Changes since a version that was read. */
   readonly steps: number;
 }
@@ -27,12 +27,22 @@ export interface ListVersion<Item = unknown> extends Version<readonly Item[]> {
   readonly items: Item[];
 }
 
+// All members from the start: objects that grow cost more.
+const newest = <Item>(map: Map<string, Item> | undefined, steps: number): RecordVersion<Item> => ({
+  size: map ? map.size : 0,
+  value: undefined,
+  shown: 0,
+  map,
+  next: undefined,
+  key: '',
+  old: undefined,
+  steps,
+});
+
 /** Make a version of a record that is given, and not changed here. */
 export const recordOf = <Item>(value: Readonly<Record<string, Item>>): RecordVersion<Item> => ({
-  size: 0,
+  ...newest<Item>(undefined, 0),
   value,
-  shown: 0,
-  steps: 0,
 });
 
 /** Make a version of a list that is given, and not changed here. */
@@ -45,21 +55,21 @@ export const listOf = <Item>(value: readonly Item[]): ListVersion<Item> => ({
 
 function buildRecord<Item>(version: RecordVersion<Item>): Readonly<Record<string, Item>> {
   const changes: RecordVersion<Item>[] = [];
-  let newest = version;
-  while (newest.next) {
-    changes.push(newest);
-    newest = newest.next;
+  let last = version;
+  while (last.next) {
+    changes.push(last);
+    last = last.next;
   }
   const record: Record<string, Item> = Object.create(null);
-  if (newest.map) {
-    for (const [key, item] of newest.map) record[key] = item;
+  if (last.map) {
+    for (const [key, item] of last.map) record[key] = item;
   } else {
-    Object.assign(record, newest.value);
+    Object.assign(record, last.value);
   }
   // The latest change first, so that the earliest has the last word.
   for (const { key, old } of changes.reverse()) {
-    if (old === undefined) delete record[key!];
-    else record[key!] = old;
+    if (old === undefined) delete record[key];
+    else record[key] = old;
   }
   version.next = version.old = undefined;
   return record;
@@ -84,21 +94,23 @@ export function getIn<Item>(version: RecordVersion<Item>, key: string): Item | u
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** A version with one item more or another; only one that is not the newest of its line is copied. */
+/**
+ * A version with one item more or another in place of `old`; only one that is not the newest of its
+ * line is copied.
+ */
 export function setIn<Item>(
   version: RecordVersion<Item>,
   key: string,
   item: Item,
+  old: Item | undefined,
 ): RecordVersion<Item> {
   const map = version.map ?? new Map(Object.entries(read(version)));
   // Whoever holds an old version must not hold each change since.
-  if (version.steps >= 64 && version.steps >= map.size) read(version);
-  const old = map.get(key);
+  if (version.steps >= 64 && version.steps >= version.size) read(version);
   map.set(key, item);
   version.map = undefined;
-  const next = { size: map.size, value: undefined, shown: 0, map, steps: 0 };
+  const next = newest(map, version.value ? 0 : version.steps + 1);
   if (!version.value) {
-    next.steps = version.steps + 1;
     version.next = next;
     version.key = key;
     version.old = old;
