@@ -58,8 +58,10 @@ export async function runAgentCommand(options: RunAgentCommandOptions): Promise<
   let iterator: AsyncIterator<AgentEvent> | undefined;
   let { initialSequence: last } = options;
 
+  let live = findLiveAgentRun(provider, command);
+
   function runEvents() {
-    const shared = findLiveAgentRun(provider, command)?.sequence;
+    const shared = live?.sequence;
     if (shared) last = shared.last = Math.max(shared.last, last);
     return provider.executeCommand!(command, {
       signal: inner.signal,
@@ -77,7 +79,7 @@ export async function runAgentCommand(options: RunAgentCommandOptions): Promise<
       if (!result || result.done) return;
       const event = result.value;
       // Looked up again each time: the run may have been let go of and taken up meanwhile.
-      const live = findLiveAgentRun(provider, command);
+      live = findLiveAgentRun(provider, command) ?? live;
       if (!isAgentEvent(event)) fail('protocol_error', 'an event is not valid');
       if (event.sessionId !== command.sessionId || event.runId !== command.runId) {
         fail('protocol_error', `${event.type} is of another run`);
