@@ -7,25 +7,20 @@ import type { AgentCommand } from './command-types.ts';
 import type { AgentEvent } from './event-types.ts';
 
 /** Waits for `done`; rejects when `signal` aborts, and with `timeout` after `ms`. */
-async function waitFor(
-  done: Promise<unknown> | undefined,
+function waitFor(
+  done: Promise<unknown>,
   signal: AbortSignal,
   ms: number,
   { setTimer }: Environment,
-): Promise<void> {
-  let stop = () => {};
-  const broken = new Promise<never>((_resolve, reject) => {
-    const onAbort = () => reject(toAbortError(signal));
-    const stopTimer = setTimer(() => {
+): Promise<unknown> {
+  let stop: () => void;
+  return new Promise((resolve, reject) => {
+    done.then(resolve);
+    signal.addEventListener('abort', () => reject(toAbortError(signal)), { once: true });
+    stop = setTimer(() => {
       reject(new RunSocketError('timeout', `The run did not end within ${ms} ms.`));
     }, ms);
-    signal.addEventListener('abort', onAbort);
-    stop = () => {
-      stopTimer();
-      signal.removeEventListener('abort', onAbort);
-    };
-  });
-  await Promise.race([done, broken]).finally(() => stop());
+  }).finally(() => stop());
 }
 
 /**
@@ -70,6 +65,8 @@ export async function* executeAgUiCommand(
       } finally {
         run.wake();
       }
-    } else await waitFor(current?.done, signal, options.cancelTimeout ?? 10_000, environment);
+    } else if (current) {
+      await waitFor(current.done, signal, options.cancelTimeout ?? 10_000, environment);
+    }
   }
 }

@@ -103,7 +103,6 @@ export function createAgUiRun(
   let place = saved?.place;
   let behind = saved?.behind ?? 0;
   let queue: AgUiRunChunk[] = [];
-  let head = 0;
   let limit = queueLimit;
   /** Chunks were dropped. */
   let lost = false;
@@ -114,7 +113,6 @@ export function createAgUiRun(
   /** The last event of `current` was of the part that is told already. */
   let stale = false;
   let begun = false;
-  let waiting: Promise<unknown> | undefined;
   let failure: { readonly error: unknown } | undefined;
   let signal: AbortSignal | undefined;
   let reader: object | undefined;
@@ -127,11 +125,10 @@ export function createAgUiRun(
 
   function push(chunk: AgUiRunChunk) {
     if (lost) return;
-    if (queue.length - head < limit) queue.push(chunk);
+    if (queue.length < limit) queue.push(chunk);
     else {
       lost = true;
       queue = [];
-      head = 0;
       // Were it always the same, a log that comes at once would never be through.
       limit *= 2;
     }
@@ -158,7 +155,6 @@ export function createAgUiRun(
     let skip = at === after ? undefined : after;
     let met = false;
     let drop = after === undefined ? 0 : behind;
-    let rewinding = false;
     let fresh = at === undefined && after === undefined;
     current = run;
     stale = false;
@@ -181,17 +177,12 @@ export function createAgUiRun(
           cancelled: runs.isCancelling(id),
         });
       }),
-      run.on('restart', () => {
-        if (!rewinding && !fresh) fail(loseRun('was executed again'));
-      }),
       run.on('end', () => wake()),
     ];
-    if (at === undefined || at === after || (typeof at === 'number' && at < (after as number))) {
-      return;
+    if (at !== undefined && at !== after && !(typeof at === 'number' && at < (after as number))) {
+      runs.rewind(id);
     }
-    rewinding = true;
-    runs.rewind(id);
-    rewinding = false;
+    stops.push(run.on('restart', () => fresh || fail(loseRun('was executed again'))));
   }
 
   // As `listen`, also for a run that is over, or that nobody here knows.
@@ -308,21 +299,9 @@ export function createAgUiRun(
     return false;
   }
 
-  function take(): AgUiRunChunk | undefined {
-    const chunk = queue[head];
-    if (!chunk) return undefined;
-    if (++head === queue.length) {
-      queue = [];
-      head = 0;
-    }
-    const next = queue[head];
-    // Behind one event of a frame is no place to go on from.
-    return next?.offset !== undefined && next.offset === chunk.offset && next.runId === chunk.runId
-      ? { ...chunk, cursor: undefined }
-      : chunk;
-  }
-
   async function pull(mine: object): Promise<IteratorResult<AgUiChunk, undefined>> {
+    // A run that begins before its history is read would be without it.
+    if (!begun && access.ready) await access.ready;
     for (;;) {
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
@@ -332,25 +311,31 @@ export function createAgUiRun(
         throw failure.error;
       }
       if (reader !== mine) break;
-      if (!waiting) {
-        try {
-          if (!begun) begin();
-          if (lost) {
-            lost = false;
-            follow(ids.at(-1)!);
-          }
-          const chunk = take();
-          if (chunk) {
-            given = chunk;
-            return { done: false, value: chunk };
-          }
-          if (isOver()) {
-            self.end();
-            break;
-          }
-        } catch (error) {
-          fail(error);
+      try {
+        if (!begun) begin();
+        if (lost) {
+          lost = false;
+          follow(ids.at(-1)!);
         }
+        const value = queue.shift();
+        if (value) {
+          given = value;
+          const next = queue[0];
+          return {
+            done: false,
+            // Behind one event of a frame is no place to go on from.
+            value:
+              next?.cursor?.offset === value.offset && next?.runId === value.runId
+                ? { ...value, cursor: undefined }
+                : value,
+          };
+        }
+        if (isOver()) {
+          self.end();
+          break;
+        }
+      } catch (error) {
+        fail(error);
       }
       await woken;
     }
@@ -358,41 +343,30 @@ export function createAgUiRun(
   }
 
   function onAbort() {
-    const error = toAbortError(signal!);
-    const stop = () => {
-      try {
-        if (!begun && saved) begin();
-      } catch {
-        // There is nothing to cancel.
-      }
-      self.cancel();
-      self.end();
-    };
-    if (waiting) waiting.then(stop);
-    else stop();
-    fail(error);
+    try {
+      if (saved && !begun) begin();
+    } catch {
+      // There is nothing to cancel.
+    }
+    self.cancel();
+    fail(toAbortError(signal!));
+    self.end();
   }
 
   function attach(mine: object, next: AbortSignal) {
     signal?.removeEventListener('abort', onAbort);
     signal = next;
     reader = mine;
-    if (!lost && given && told !== given.event) {
-      queue = [given, ...queue.slice(head)];
-      head = 0;
+    if (!lost && given && told !== given.event) queue.unshift(given);
+    if (begun || saved || !next.aborted) {
+      const stopWatch = runs.subscribe(() => self.bridge?.phase === 'held' && wake());
+      const letGo = agent.connect();
+      release = () => {
+        stopWatch();
+        letGo();
+        release = () => {};
+      };
     }
-    if (!begun && !saved && next.aborted) return onAbort();
-    const stopWatch = runs.subscribe(() => self.bridge?.phase === 'held' && wake());
-    const letGo = agent.connect();
-    release = () => {
-      stopWatch();
-      letGo();
-      release = () => {};
-    };
-    waiting = access.ready?.then(() => {
-      waiting = undefined;
-      wake();
-    });
     if (next.aborted) onAbort();
     else next.addEventListener('abort', onAbort);
   }
@@ -478,7 +452,6 @@ export function createAgUiRun(
       if (lock) env.setTimer(lock.release, 2 * lockPatience);
       lock = undefined;
       queue = [];
-      head = 0;
       wake();
       options.onEnd(self);
     },

@@ -44,7 +44,7 @@ const invalid = (text: string) => new RunSocketError('invalid-argument', text);
  */
 export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>): AgUiProvider<S> {
   const { id = 'ag-ui', client, agent: given, agentOptions, clientTools } = options;
-  const { interrupts, toolMessages, toolFailure, custom, retryTool } = options;
+  const { checkpointStorage, reconnect } = options;
   if (!client && !given) throw invalid('createAgUiProvider() takes a client or an agent.');
   const agents = new Map<string, AgUiAgent<S>>();
   const runs = new Set<AgUiRun>();
@@ -97,26 +97,26 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
     return run;
   }
 
-  const createBridge = (run: AgUiRun, more: Partial<AgUiBridgeOptions>) =>
-    createAgUiBridge({
-      interrupts,
-      toolMessages,
-      toolFailure,
-      custom,
-      clientTools: !!clientTools,
+  // The bridge's options are the provider's.
+  const createBridge = (run: AgUiRun, more: Partial<AgUiBridgeOptions>) => {
+    run.bridge = createAgUiBridge({
+      ...(options as Partial<AgUiBridgeOptions>),
       ...more,
+      clientTools: !!clientTools,
       events: run.events,
     });
+    return run.bridge;
+  };
 
+  // Asked again, a question is another message.
   function toRunInput(run: AgUiRun, input: AgUiProviderInput, known: readonly string[]): RunInput {
-    const { prompt, ...rest } = { prompt: undefined, ...input } as { prompt?: string } & RunInput;
+    const { prompt, messages = [], ...rest } = (input ?? {}) as RunInput & { prompt?: string };
     const { randomId } = getAgentAccess(run.agent).environment;
-    const messages: AgUiInputMessage[] = [...(rest.messages ?? [])];
-    if (prompt !== undefined) messages.push({ role: 'user', content: prompt });
+    const asked: AgUiInputMessage[] = [...messages];
+    if (prompt !== undefined) asked.push({ role: 'user', content: prompt });
     return {
       ...rest,
-      // Asked again, a question is another message.
-      messages: messages.map((message) => ({
+      messages: asked.map((message) => ({
         ...message,
         id: message.id === undefined || known.includes(message.id) ? randomId() : message.id,
       })),
@@ -128,13 +128,13 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
     protocol: { name: AGENT_EVENT_PROTOCOL, version: AGENT_EVENT_PROTOCOL_VERSION },
     capabilities: {
       eventTypes: agentEventTypes.filter(
-        (type) => custom || (type !== 'session.started' && type !== 'task.updated'),
+        (type) => options.custom || (type !== 'session.started' && type !== 'task.updated'),
       ),
       transports: ['websocket'],
       commands: [
-        ...(interrupts === 'settle' ? [] : (['approval.resolve'] as const)),
+        ...(options.interrupts === 'settle' ? [] : (['approval.resolve'] as const)),
         'run.cancel',
-        ...(toolFailure && retryTool ? (['tool.retry'] as const) : []),
+        ...(options.toolFailure && options.retryTool ? (['tool.retry'] as const) : []),
       ],
       resumable: agentOptions?.policy !== 'cancel',
     },
@@ -156,13 +156,11 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
       const { messages, state, stale } = run.agent.getSnapshot();
       const knownMessageIds = messages.map((message) => message.id);
       run.input = toRunInput(run, input, knownMessageIds);
-      const bridge = createBridge(run, {
+      return createBridge(run, {
         input: run.input,
         knownMessageIds,
         state: stale ? undefined : state,
-      });
-      run.bridge = bridge;
-      return bridge.start();
+      }).start();
     },
     prepareRequest(_input, context) {
       const run = context as AgUiRun;
@@ -174,10 +172,8 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
     flush: (context) => (context as AgUiRun).bridge!.flush(),
     transformError(error, context) {
       const run = context as AgUiRun;
-      // Nothing was told before an input that cannot be read.
-      const bridge = run.bridge ?? createBridge(run, {});
-      run.bridge = bridge;
-      return bridge.fail(error);
+      // An input that cannot be read has begun nothing.
+      return (run.bridge ?? createBridge(run, {})).fail(error);
     },
     classifyError: () => ({ retryable: false }),
     executeCommand(command, { signal }) {
@@ -194,7 +190,7 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
         throw invalid('This is no context of the provider.');
       }
       const run = createRun(given, saved as unknown as SavedAgUiRun);
-      run.bridge = createBridge(run, { restore: saved.bridge });
+      createBridge(run, { restore: saved.bridge });
       register(run);
       return run;
     },
@@ -207,14 +203,14 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
       agent.dispose();
     },
     checkpointStorage:
-      options.checkpointStorage === undefined
+      checkpointStorage === undefined
         ? createWebStorageAgentCheckpointStorage(
             undefined,
             { prefix: `runsocket:chat:${id}:` },
             client && getWire(client).environment,
           )
-        : options.checkpointStorage,
-    reconnect: options.reconnect,
+        : checkpointStorage,
+    reconnect,
     clientTools,
     getAgent,
     dispose() {

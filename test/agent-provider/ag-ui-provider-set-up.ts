@@ -17,7 +17,7 @@ import type { AgentRunDriver, AgentRunOutcome } from '../../src/agent-provider/r
 import type { AgentState } from '../../src/agent-provider/state-types.ts';
 import { type AgentStore, createAgentStore } from '../../src/agent-provider/store.ts';
 
-const validateAgentProviderEvents = (..._: unknown[]) => [] as unknown[];
+import { validateAgentProviderEvents } from '../../src/agent-provider/validate-agent-provider-events.ts';
 
 import { createV1Server, toFakePeer, type V1Options, type V1Server } from '../helpers/v1-server.ts';
 import { createWorld, type TestEvent, type World, type WorldOptions } from '../helpers/world.ts';
