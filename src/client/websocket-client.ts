@@ -88,6 +88,7 @@ export function createClient<In = unknown, Out = unknown>(
   };
 
   const deliver = (message: unknown, isBatched: boolean) => {
+    wire.first ??= message;
     if (safely(() => wire.peer?.control(message))) return;
     read(
       message,
@@ -144,7 +145,7 @@ export function createClient<In = unknown, Out = unknown>(
         if (error && (final || wasOpen))
           safely(() => wire.peer?.close({ error, final, swapped: status === 'connecting' }));
       } else if (!wasOpen) {
-        largest = undefined;
+        largest = wire.first = undefined;
         settleReady?.();
         safely(() => wire.peer?.open(reason));
         flush(outbox, transmit);
@@ -187,6 +188,7 @@ export function createClient<In = unknown, Out = unknown>(
     environment: environment as Environment,
     token,
     peer: undefined,
+    first: undefined,
     encode,
     transmit,
     hold,

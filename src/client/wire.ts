@@ -1,6 +1,7 @@
 import { defaultEnvironment, type Environment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import type {
+  ConnectionState,
   ConnectReason,
   InspectRecord,
   WebSocketClient,
@@ -24,6 +25,9 @@ export interface Wire {
   readonly token: WebSocketClientOptions['token'];
   /** The one layer above: set once, by the first runs made on the client. */
   peer: WirePeer | undefined;
+  /** The first message of this connection: a `hello` that came before there was a peer. */
+  first: unknown;
+  getSnapshot(): ConnectionState;
   /** Serialise a message; throws what the caller's `serialize` throws. */
   encode(message: unknown): WebSocketData;
   /**

@@ -78,7 +78,7 @@ export function getSession(wire: Wire): Session {
 
 function createSession(wire: Wire): Session {
   const members = new Set<SessionMember>();
-  let open = false;
+  let open = wire.getSnapshot().status === 'open';
   let caps: ReadonlySet<unknown> | undefined;
   let maxMessage: number | undefined;
   let asks: Ask[] | undefined;
@@ -214,6 +214,8 @@ function createSession(wire: Wire): Session {
       wire.setIdleTimeout(idle);
     },
   };
+  // The first runs of a client may come long after its connection.
+  if (open) wire.peer.control(wire.first);
   return session;
 }
 

@@ -283,3 +283,44 @@ describe('foreign frames', () => {
     });
   }
 });
+
+describe('runs made on a connection that is open already', () => {
+  it('start at once', async () => {
+    const world = createWorld();
+    world.client.hold();
+    await world.settle();
+    world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    expect(world.socket.sent).toEqual([{ type: 'run', runId: 'a', input: {} }]);
+    expect(world.network.sockets).toHaveLength(1);
+  });
+
+  it('know the hello that came before them', async () => {
+    const world = createWorld();
+    const messages: unknown[] = [];
+    world.client.on('message', (message) => messages.push(message));
+    world.client.hold();
+    await world.settle();
+    world.socket.receive({ type: 'hello', v: 1, caps: ['ping', 'accepted'], heartbeat: 5000 });
+    world.socket.receive({ text: 'later' });
+    world.runs().follow('a');
+    await world.settle();
+    expect(world.socket.sent).toEqual([
+      { type: 'hello', caps: ['batch'] },
+      { type: 'resume', runId: 'a' },
+    ]);
+    await world.clock.advance(5000);
+    expect(world.socket.sent.at(-1)).toEqual({ type: 'ping', n: 1 });
+  });
+
+  it('do not take the hello of an earlier connection for this one', async () => {
+    const world = createWorld();
+    world.client.hold();
+    await world.settle();
+    world.socket.receive({ type: 'hello', v: 1, caps: ['ping'], heartbeat: 5000 });
+    await world.reconnect();
+    world.runs().follow('a');
+    await world.clock.advance(6000);
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a' }]);
+  });
+});
