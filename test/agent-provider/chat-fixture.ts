@@ -146,13 +146,13 @@ export function createFixture(
             await new Promise<void>((resolve) => {
               wait = resolve;
               wakes.add(resolve);
-              signal.addEventListener('abort', () => resolve());
             });
           }
         };
         return {
           [Symbol.asyncIterator]() {
             run.readers++;
+            signal.addEventListener('abort', () => wait?.());
             return {
               next: read,
               async return() {
@@ -247,10 +247,12 @@ export interface Scene {
   readonly statuses: readonly string[];
 }
 
-/** A clock with a page around it, with a window. */
+let pages = 0;
+
+/** A clock with a page around it, with a window, and with chance of its own. */
 export function createPageClock(): { readonly clock: VirtualClock; readonly page: FakePage } {
   const page = createFakePage({ window: {} } as never);
-  return { clock: createVirtualClock({ page: page.globals }), page };
+  return { clock: createVirtualClock({ page: page.globals, seed: ++pages }), page };
 }
 
 export function createScene(
