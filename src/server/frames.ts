@@ -19,12 +19,18 @@ export function createFrames(): Frames {
   // A log that gives readers the same batch has its frames made once.
   const singles = new WeakMap<readonly LoggedEvent[], readonly string[]>();
   const joins = new WeakMap<readonly LoggedEvent[], readonly string[]>();
+  // Other logs share at least the events.
+  const events = new WeakMap<LoggedEvent, string>();
 
   const single = (runId: string, batch: readonly LoggedEvent[]) =>
     cached(singles, batch, () => {
       const head = `{"runId":${JSON.stringify(runId)},"offset":`;
-      return batch.map(
-        (one) => `${head}${one.offset},"event":${one.json ?? JSON.stringify(one.event)}}`,
+      return batch.map((one) =>
+        cached(
+          events,
+          one,
+          () => `${head}${one.offset},"event":${one.json ?? JSON.stringify(one.event)}}`,
+        ),
       );
     });
 
@@ -51,17 +57,17 @@ export function createFrames(): Frames {
   };
 }
 
-function cached(
-  cache: WeakMap<readonly LoggedEvent[], readonly string[]>,
-  batch: readonly LoggedEvent[],
-  make: () => readonly string[],
-): readonly string[] {
-  let frames = cache.get(batch);
-  if (!frames) {
-    frames = make();
-    cache.set(batch, frames);
+function cached<Key extends object, Value>(
+  cache: WeakMap<Key, Value>,
+  key: Key,
+  make: () => Value,
+): Value {
+  let value = cache.get(key);
+  if (value === undefined) {
+    value = make();
+    cache.set(key, value);
   }
-  return frames;
+  return value;
 }
 
 /** Reads a frame; `undefined` where it is no message. Throws nothing. */

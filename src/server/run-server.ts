@@ -59,12 +59,12 @@ export function createServer<Context = undefined, Input = RunAgentInput>(
     },
   };
 
+  const sweep = () => void log.sweep?.().catch((error) => report(error));
+
   // One timer for everything that has to be looked at now and then.
   function tick() {
-    ticks++;
     starts.renew(lease);
-    // Processes that share a log look at different times.
-    if (ticks % 2) log.sweep?.().catch((error) => report(error));
+    if (++ticks % 2) sweep();
     for (const connection of [...connections]) {
       connection.check();
       if (retryAfter !== undefined) sendAwayIdle(connection);
@@ -75,6 +75,7 @@ export function createServer<Context = undefined, Input = RunAgentInput>(
   function arm() {
     stopTick = setIdleTimer(tick, (lease / 3) * (0.9 + 0.2 * random()));
   }
+  sweep();
   arm();
 
   function sendAwayIdle(connection: Connection) {
