@@ -61,7 +61,7 @@ export function takeMessage(
   const content = kind === 'message' ? toAgentContent(message.content) : textOf(message.content);
   let entity = find(draft, kind, message.id);
   if (entity) {
-    if (isOpen(draft, entity)) reconcile(draft, event, entity, content ?? '');
+    if (isOpen(draft, entity) && !entity.part) reconcile(draft, event, entity, content ?? '');
   } else if (isNew && (content?.length || !calls[0])) {
     entity = startStream(draft, event, kind, kind === 'message' ? content : undefined);
     close(draft, event, entity, 'completed', kind === 'message' ? undefined : { content });
@@ -104,7 +104,7 @@ export function applyMessagesSnapshot(draft: BridgeDraft, event: WireEvent): voi
   );
   messages.forEach((message, index) => {
     takeMessage(draft, event, message, index > last);
-    known.add(message.id);
+    known.set(message.id, true);
   });
   closeLanes(draft, event);
 }

@@ -91,7 +91,7 @@ export function applyRunStarted(draft: BridgeDraft, event: WireEvent): void {
   state.phase = 'running';
   state.runId = textOf(event.runId);
   for (const message of itemsOf(input.messages)) {
-    known.add(message.id);
+    known.set(message.id, true);
     for (const call of callsOf(message)) {
       const name = textOf(call?.function?.name);
       if (isText(call?.id) && name) names.set(call.id, name);

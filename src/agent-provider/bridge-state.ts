@@ -13,6 +13,8 @@ export interface BridgeEntity {
   name?: string;
   /** What an open message says and an open or failed tool was called with, or an artifact's content. */
   content?: unknown;
+  /** AG-UI's message begins elsewhere: with an entity before it, or in an earlier run. */
+  part?: boolean;
   /** A snapshot said something else than was streamed. */
   diverged?: true;
   /** A delta could not be applied: further ones wait for a snapshot. */
@@ -49,8 +51,8 @@ export interface BridgeState {
   readonly open: Map<string, string>;
   /** Entity ids that are taken, by kind; the number is that of the last alias. */
   readonly used: Map<string, number>;
-  /** Ids of messages that are nothing new. */
-  readonly known: Set<string>;
+  /** Ids of messages that are nothing new, and whether another has told what they say. */
+  readonly known: Map<string, boolean>;
   /** Names of the tools that earlier runs called and nobody answered. */
   readonly names: Map<string, string>;
   /** What chunks without an id go on with: the entity's key, by lane. */
@@ -86,7 +88,7 @@ export function createBridgeState(known: readonly string[], shared: unknown): Br
     entities: new Map(),
     open: new Map(),
     used: new Map(),
-    known: new Set(known),
+    known: new Map(known.map((id) => [id, true])),
     names: new Map(),
     lanes: new Map(),
     thoughts: new Map(),

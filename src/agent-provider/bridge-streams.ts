@@ -31,7 +31,7 @@ export function startStream(
   const { messageId: id } = event;
   if (kind === 'tool') return startTool(draft, event);
   if (!isText(id)) return undefined;
-  const { thoughts } = draft.state;
+  const { known, thoughts } = draft.state;
   const old = find(draft, kind, id);
   if (old?.own || isOpen(draft, old)) return old;
   const isThought = kind === 'reasoning';
@@ -50,6 +50,7 @@ export function startStream(
     taskOf(draft, event),
   );
   entity.content = '';
+  entity.part = !!old || !!known.get(id);
   return entity;
 }
 

@@ -26,7 +26,8 @@ export function startTool(
   const { known, names } = draft.state;
   const old = find(draft, 'tool', id);
   // AG-UI makes a message for the call, which a snapshot then has.
-  known.add(textOf(parentMessageId) || id);
+  const owner = textOf(parentMessageId) || id;
+  known.set(owner, !!known.get(owner));
   const again = old && { attempt: (old.attempt ?? 1) + 1, retryOf: old.id };
   if (isOpen(draft, old)) return old;
   const name = textOf(event.toolCallName) || names.get(id) || 'unknown';
