@@ -80,14 +80,16 @@ export function createOrdersAgent({ pace }) {
     if (asksCarrier) {
       const trackId = `${runId}-track`;
       let failures = /\btwice\b/i.test(question) ? 2 : 1;
+      yield* call(trackId, 'track_parcel', { order: order.number }, answerId, wait);
       for (let isWanted = true; isWanted && parcel === ''; ) {
-        yield* call(trackId, 'track_parcel', { order: order.number }, answerId, wait);
         await wait(times.tool);
         if (failures-- > 0) {
           // Listen before the failure is told: a retry may come at once.
           const retry = hear(`retry ${trackId}`, times.retry / pace);
           yield result(trackId, failure('The carrier did not answer in time.', true));
           isWanted = await retry;
+          // The call as it was, with its arguments: more of them would be appended.
+          if (isWanted) yield* call(trackId, 'track_parcel', undefined, answerId, wait);
         } else {
           parcel = order.parcel;
           yield result(trackId, { parcel });
@@ -194,14 +196,14 @@ async function* say(messageId, text, wait) {
 }
 
 /**
- * A tool call up to its result. One that is tried again keeps its id.
+ * A tool call up to its result. One that is tried again keeps its id, and has its arguments already.
  *
  * @param {string} toolCallId @param {string} toolCallName @param {unknown} args
  * @param {string} parentMessageId @param {Wait} wait @returns {AsyncIterable<AgUiEvent>}
  */
 async function* call(toolCallId, toolCallName, args, parentMessageId, wait) {
   yield { type: 'TOOL_CALL_START', toolCallId, toolCallName, parentMessageId };
-  for (const delta of pieces(JSON.stringify(args), 9)) {
+  for (const delta of args === undefined ? [] : pieces(JSON.stringify(args), 9)) {
     yield { type: 'TOOL_CALL_ARGS', toolCallId, delta };
     await wait(times.argument);
   }

@@ -55,6 +55,7 @@ inChromium('both views of a run', () => {
     await expectWhole(stage, page, first, second);
     await page.getByTestId('thread-status').getByText('finished').waitFor();
     expect(await threadAnswers(page)).toEqual(await shownAnswers(page));
+    await page.getByText('track_parcel({"order":"1043"})', { exact: true }).waitFor();
     expect(sockets).toHaveLength(1);
     expect(sent).toEqual(['run', 'app.retry', 'run']);
   });
@@ -62,6 +63,8 @@ inChromium('both views of a run', () => {
   it('say the same after a reload in the middle, with one resume', async ({ stage }) => {
     const page = await stage.open({}, `${path}?both`);
     const runId = await askAndPause(stage, page, lookUp, 'TEXT_MESSAGE_CONTENT', 10);
+    const said = textOf(stage.server.log(runId));
+    await until(async () => (await shownAnswers(page))[0] === said);
     const sockets: string[] = [];
     const sent: string[] = [];
     page.on('websocket', (socket) => {
@@ -175,6 +178,9 @@ inChromium('using the page of Ant Design X', () => {
     const look = async (name: string) => {
       await picture(page, `ant-design-x-${name}-${colorScheme}-${width}`);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      const { y = height, height: size = 0 } =
+        (await page.locator('#question').boundingBox()) ?? {};
+      expect(y + size).toBeLessThan(height);
     };
     await look('welcome');
     await askAndPause(stage, page, everything, 'REASONING_MESSAGE_CONTENT', 40);
@@ -200,6 +206,11 @@ inChromium('using the page of Ant Design X', () => {
     await page.locator('[role=log][aria-busy=false]').waitFor();
     await page.getByRole('switch', { name: 'AG-UI thread' }).click();
     await page.locator('.ag-ui [data-role=assistant]').first().waitFor();
+    await until(() =>
+      page
+        .locator('.ag-ui')
+        .evaluate((panel) => panel.getBoundingClientRect().bottom <= innerHeight),
+    );
     await look('both');
     await page.getByRole('button', { name: 'Drop connection' }).click();
     await page.getByText(/Connection lost/).waitFor();

@@ -90,8 +90,13 @@ export function App() {
             label: <span className="tab">{title}</span>,
           }))}
           tabBarExtraContent={
-            <Button size="small" icon={<PlusOutlined />} onClick={conversations.open}>
-              New conversation
+            <Button
+              size="small"
+              icon={<PlusOutlined />}
+              aria-label="New conversation"
+              onClick={conversations.open}
+            >
+              New
             </Button>
           }
         />

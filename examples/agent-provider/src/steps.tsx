@@ -126,7 +126,7 @@ function ToolDetails({ tool }: { tool: AgentToolCallState }) {
     <dl className="details">
       <dt>Arguments</dt>
       <dd>
-        <code>{tool.arguments}</code>
+        <code>{tool.arguments || 'as before'}</code>
       </dd>
       {tool.result !== undefined && (
         <>

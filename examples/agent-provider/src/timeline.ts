@@ -42,8 +42,11 @@ export function createTimeline(
   for (const run of Object.values(state.runs)) {
     let steps: Step[] = [];
     let isMoving = false;
+    let isAsking = false;
     for (const { kind, entity } of selectAgentTimeline(state, { runId: run.id })) {
       const key = `${kind}:${getAgentEntityKey(run.id, entity.id)}`;
+      // The agent may wait for a retry; what it says next shows that it does not.
+      isAsking = kind === 'tool' && entity.error?.retryable === true;
       isMoving ||= !endings.includes(entity.status);
       if (kind === 'reasoning' || kind === 'tool') {
         if (steps.length === 0) items.push({ kind: 'steps', key, steps });
@@ -55,7 +58,7 @@ export function createTimeline(
       const info = infos.get(getAgentEntityKey(run.id, entity.id));
       if (kind === 'message' && info) items.push({ kind, key, info });
     }
-    if (run.status === 'running' && !isMoving)
+    if (run.status === 'running' && !isMoving && !isAsking)
       items.push({ kind: 'waiting', key: `${run.id}:waiting`, run });
     if (run.status === 'failed' || run.status === 'cancelled') {
       items.push({ kind: 'ending', key: `${run.id}:ending`, run });
