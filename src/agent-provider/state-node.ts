@@ -2,8 +2,10 @@ import { type ListVersion, listOf, type RecordVersion, read, recordOf } from './
 import type { AgentState } from './state-types.ts';
 
 const names = [
+  // These have keys that callers choose.
   'sessions',
   'runs',
+  'lastSequenceByRun',
   'messages',
   'reasoning',
   'toolCalls',
@@ -12,7 +14,6 @@ const names = [
   'artifacts',
   'order',
   'issues',
-  'lastSequenceByRun',
 ] as const;
 
 type Versions = {
@@ -142,9 +143,12 @@ export function toNode(state: AgentState): StateNode {
     const end = start + Number.parseInt(key, 10);
     remember(ids, key.slice(start, end), key.slice(end));
   }
-  const versions = names.map((name) => {
+  const versions = names.map((name, index) => {
     const value: unknown = state[name];
-    return [name, Array.isArray(value) ? listOf(value) : recordOf((value ?? {}) as Fields)];
+    if (Array.isArray(value)) return [name, listOf(value)];
+    // A chosen key must not find what plain objects inherit; an entity key never does.
+    const safe = value && index > 2 ? value : Object.assign(Object.create(null), value);
+    return [name, recordOf(safe as Fields)];
   });
   return {
     ...(Object.fromEntries(versions) as unknown as Versions),
