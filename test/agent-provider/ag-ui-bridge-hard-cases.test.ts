@@ -367,7 +367,7 @@ describe('chunks in lanes', () => {
 });
 
 describe('a failure at the edges', () => {
-  const usage = [
+  const usage: readonly object[] = [
     { model: 'a', inputTokens: 3, outputTokens: 5 },
     { model: 'b', inputTokens: 4, reasoningTokens: 1, constructor: 2, junk: '7' },
   ];
