@@ -12,8 +12,6 @@ export interface RedisChannels {
     onMessage: (message: string) => void,
     onListening?: () => void,
   ): () => void;
-  /** When the connection came back last, by the wall clock in ms; undefined where it never was away. */
-  readonly cameBackAt: number | undefined;
   dispose(): void;
 }
 
@@ -35,12 +33,11 @@ const retryAfter = 500;
 /** Make the one listening connection beside `redis`. */
 export function createRedisChannels(
   redis: RedisLike,
-  { now, setTimer }: BaseEnvironment,
+  { setTimer }: BaseEnvironment,
 ): RedisChannels {
   const subscriptions = new Map<string, Subscription>();
   let connection: RedisSubscriberLike | undefined;
-  let cameBackAt: number | undefined;
-  let wasReady = false;
+  let connecting: Promise<unknown> | undefined;
   let disposed = false;
   let stopRetry: (() => void) | undefined;
 
@@ -58,13 +55,9 @@ export function createRedisChannels(
     // A lost connection is told by 'ready' once it is back: until then followers ask by themselves.
     opened.on('error', () => {});
     opened.on('ready', () => {
-      if (wasReady) {
-        cameBackAt = now();
-        for (const subscription of [...subscriptions.values()]) {
-          if (subscription.on === opened) tellListening(subscription);
-        }
+      for (const subscription of [...subscriptions.values()]) {
+        if (subscription.on === opened) tellListening(subscription);
       }
-      wasReady = true;
     });
     const drop = () => {
       if (connection !== opened) return;
@@ -72,7 +65,8 @@ export function createRedisChannels(
       retry();
     };
     opened.on('end', drop);
-    opened.connect().catch(drop);
+    connecting = opened.connect();
+    connecting.catch(drop);
     return opened;
   }
 
@@ -99,12 +93,14 @@ export function createRedisChannels(
         const current = wanted ? open() : connection;
         if (!current || (subscription.on === current) === wanted) break;
         if (wanted) {
+          // A cluster takes nothing before it knows its nodes.
+          await connecting;
           await current.subscribe(channel, onMessage);
           subscription.on = current;
           tellListening(subscription);
         } else {
           subscription.on = undefined;
-          await current.unsubscribe(channel, onMessage);
+          await current.unsubscribe(channel);
         }
       }
     } catch {
@@ -133,14 +129,15 @@ export function createRedisChannels(
         if (!subscription.listeners.size) void settle(subscription);
       };
     },
-    get cameBackAt() {
-      return cameBackAt;
-    },
     dispose() {
       disposed = true;
       stopRetry?.();
       subscriptions.clear();
-      connection?.destroy();
+      try {
+        connection?.destroy();
+      } catch {
+        // It was never open.
+      }
       connection = undefined;
     },
   };

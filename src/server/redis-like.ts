@@ -7,8 +7,8 @@ export interface RedisLike {
   evalSha(sha1: string, options: RedisScriptInput): Promise<unknown>;
   /** Makes a second client with the same settings: a connection that listens can do nothing else. */
   duplicate(): RedisSubscriberLike;
-  on(type: 'error', listener: (error: unknown) => void): unknown;
-  off(type: 'error', listener: (error: unknown) => void): unknown;
+  on(type: 'error' | 'ready', listener: (error?: unknown) => void): unknown;
+  off(type: 'error' | 'ready', listener: (error?: unknown) => void): unknown;
 }
 
 /** The part of node-redis that listens to channels. */
@@ -18,10 +18,7 @@ export interface RedisSubscriberLike {
     channel: string,
     listener: (message: string, channel: string) => void,
   ): Promise<unknown>;
-  unsubscribe(
-    channel: string,
-    listener: (message: string, channel: string) => void,
-  ): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
   on(type: 'error' | 'ready' | 'end', listener: (error?: unknown) => void): unknown;
   destroy(): unknown;
 }

@@ -42,7 +42,7 @@ export interface RedisRunLogOptions {
 // At least the 60 s of the protocol.
 const cancelTime = 120_000;
 // After an outage, producers first get the time to renew what ran out meanwhile.
-const graceTime = 3_000;
+const graceTime = 5_000;
 const dueCount = 100;
 // A log that has not ended is kept this long at least behind the last renewal, whatever its retention.
 const abandonedTime = 3_600_000;
@@ -107,9 +107,17 @@ export function createRedisRunLog(
   const tails = createRedisTails({ call, keys, channels, environment, poll, expire });
   let stopControl: (() => void) | undefined;
 
+  let troubledAt: number | undefined;
+
   // Each failed call says so itself; without a listener node-redis ends the process over it.
-  const onError = () => {};
+  const onError = () => {
+    troubledAt = environment.now();
+  };
+  const onReady = () => {
+    if (troubledAt !== undefined) onError();
+  };
   redis.on('error', onError);
+  redis.on('ready', onReady);
 
   const ask = (script: RedisScript, runId: string, ...args: (string | number)[]) =>
     call(script, [keys.run(runId), keys.log(runId)], args);
@@ -128,8 +136,7 @@ export function createRedisRunLog(
 
   /** Ends a run whose lease has run out; `true` where nobody else did. */
   async function expire(runId: string): Promise<boolean> {
-    const { cameBackAt } = channels;
-    if (cameBackAt !== undefined && environment.now() - cameBackAt < graceTime) return false;
+    if (troubledAt !== undefined && environment.now() - troubledAt < graceTime) return false;
     const args = [lostEvent, retention, tombstones, keys.wake(runId)];
     const [ended, rest] = (await ask(expireScript, runId, ...args)) as readonly unknown[];
     await watch(runId, Number(ended) === 0 ? Number(rest) : -1);
@@ -248,6 +255,7 @@ export function createRedisRunLog(
       tails.close();
       channels.dispose();
       redis.off('error', onError);
+      redis.off('ready', onReady);
     },
   };
 }

@@ -49,8 +49,8 @@ export interface RedisTailsContext {
   readonly environment: BaseEnvironment;
   /** How long to trust that no message was missed, in ms. */
   readonly poll: number;
-  /** Ends a run whose lease has run out. */
-  readonly expire: (runId: string) => Promise<unknown>;
+  /** Ends a run whose lease has run out; `true` where this call did. */
+  readonly expire: (runId: string) => Promise<boolean>;
 }
 
 /** Parses an event when it is asked for; who sends it on never does. */
@@ -157,9 +157,15 @@ export function createRedisTails(context: RedisTailsContext): {
     }
     tail.stopPoll();
     if (batch.status === 'running' && tails.get(runId) === tail) {
-      if (batch.lease <= 0) void expire(runId).then(tail.wake, () => {});
+      const { lease } = batch;
+      if (lease <= 0) {
+        const onExpired = (ended: boolean) => {
+          if (ended) tail.wake();
+        };
+        expire(runId).then(onExpired, () => {});
+      }
       // Looks again when the lease runs out, or when a message may have been missed.
-      const wait = batch.lease > 0 ? Math.min(poll, batch.lease + 20) : poll;
+      const wait = Math.min(poll, lease > 0 ? lease + 20 : 1_000);
       tail.stopPoll = environment.setTimer(tail.wake, wait);
     }
     return batch;
