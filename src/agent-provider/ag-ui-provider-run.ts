@@ -358,15 +358,17 @@ export function createAgUiRun(
     signal = next;
     reader = mine;
     if (!lost && given && told !== given.event) queue.unshift(given);
+    // A reader who was just left may still have to say so.
+    const letGoBefore = release;
     if (begun || saved || !next.aborted) {
       const stopWatch = runs.subscribe(() => self.bridge?.phase === 'held' && wake());
       const letGo = agent.connect();
       release = () => {
         stopWatch();
         letGo();
-        release = () => {};
       };
     }
+    letGoBefore();
     if (next.aborted) onAbort();
     else next.addEventListener('abort', onAbort);
   }

@@ -146,8 +146,7 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
         find((run) =>
           request
             ? isOf(run, request)
-            : !run.reading &&
-              (!isRecord(cursor) || run.owns((cursor as unknown as AgUiCursor).runId)),
+            : !isRecord(cursor) || run.owns((cursor as unknown as AgUiCursor).runId),
         ).read(signal),
     },
     createContext: (given) => createRun(given),

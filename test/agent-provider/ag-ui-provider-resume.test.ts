@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createAgentEventFactory } from '../../src/agent-provider/event-factory.ts';
+import type { AgentEvent } from '../../src/agent-provider/event-types.ts';
 import { createStorageBytes } from '../helpers/storage.ts';
 import { type TestEvent, texts } from '../helpers/world.ts';
 import {
@@ -88,6 +90,8 @@ describe('a run that nobody reads', () => {
     await finish(page);
     const said = Array.from({ length: 20 }, (_, i) => `${i}.`).join('');
     expectWhole(page, `one${said}`);
+    await page.world.clock.advance(5_000);
+    expect(page.world.client.getSnapshot().status).toBe('idle');
   });
 
   it('is read again from the server where too much was said meanwhile', async () => {
@@ -126,6 +130,16 @@ describe('a run that nobody reads', () => {
     await page.world.clock.advance(1_000);
     expect(page.lines.at(-1)).toMatch(/run.failed run-unknown/);
     expect(page.lines.filter((line) => /run.started/.test(line)).length).toBe(1);
+  });
+
+  it('is left while a chunk is on its way, which comes again', async () => {
+    const page = await running();
+    // Both sides of one turn: the chunk is given out, and the reader is gone.
+    page.server.append('r', text(' two'));
+    page.reading.driver.detach();
+    page.again();
+    await finish(page);
+    expectWhole(page, 'one two');
   });
 
   it('is cancelled by a signal that was aborted meanwhile', async () => {
@@ -306,6 +320,57 @@ describe('a reload', () => {
     await next.world.clock.advance(2_000);
     await finish(next, text(' three'));
     expectWhole(next, 'one two three');
+  });
+
+  it('in the middle of a frame of several events goes on in the middle', async () => {
+    const provider = {
+      agentOptions: {
+        event: ({ runId, offset, event }: Record<string, unknown>) =>
+          event
+            ? [event, { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: '!' }].map((one) => ({
+                runId,
+                offset,
+                event: one,
+              }))
+            : null,
+      },
+    } as never;
+    const page = createPage({ provider, v1: { caps: null } });
+    const ids = { sessionId: 's', runId: 'r' };
+    const { transport, ...rest } = page.provider;
+    const events = createAgentEventFactory(ids);
+    const context = rest.createContext({ ...ids, events });
+    const tell = (event: AgentEvent) => {
+      page.store.dispatch(event);
+      page.events.push(event);
+    };
+    rest.start({}, context).forEach(tell);
+    const { signal } = new AbortController();
+    const iterator = transport
+      .open(rest.prepareRequest({}, context), signal)
+      [Symbol.asyncIterator]();
+    const next = async () => {
+      const { value } = await iterator.next();
+      rest.transformChunk(value, context).forEach(tell);
+      return transport.getCursor?.(value);
+    };
+    expect(await next()).toEqual({ runId: 'r' });
+    await page.settle();
+    page.server.append('r', textStart(), text('one'));
+    expect(await next()).toBeUndefined();
+    expect(await next()).toEqual({ runId: 'r', offset: 0 });
+    expect(await next()).toBeUndefined();
+    expect(textOf(page.store.getSnapshot())).toBe('!one');
+    const state = JSON.parse(JSON.stringify(page.store.getSnapshot()));
+    const after = await page.reload({
+      state,
+      events: page.events,
+      cursor: { runId: 'r', offset: 0 },
+      context: JSON.parse(JSON.stringify(rest.saveContext?.(context))),
+    });
+    after.server.append('r', textEnd());
+    await after.settle();
+    expect(textOf(after.store.getSnapshot())).toBe('!one!');
   });
 
   it('with asynchronous storage waits for what is remembered', async () => {
