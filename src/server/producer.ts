@@ -52,8 +52,9 @@ export function createProducer(context: ProducerContext, execution: Execution): 
   const abort = new AbortController();
   let iterator: AsyncIterator<unknown> | undefined;
   let count = 0;
-  /** A start of the run is in the log; `ours`: it was not the agent's. */
-  let started: 'ours' | 'agent' | undefined;
+  let isStarted = false;
+  /** The agent has said something. */
+  let isHeard = false;
   /** What the last terminal event said, where nothing began behind it. */
   let terminal: RunEndStatus | undefined;
   let isCancelled = execution.cancelled;
@@ -63,7 +64,7 @@ export function createProducer(context: ProducerContext, execution: Execution): 
     settle = resolve;
   });
   let stopTimer = environment.setTimer(() => {
-    if (!isOver && !started) start();
+    if (!isOver && !isStarted) start();
   }, startWait);
 
   function write(event: WireEvent): Promise<void> | undefined {
@@ -76,20 +77,22 @@ export function createProducer(context: ProducerContext, execution: Execution): 
   }
 
   function start() {
-    started = 'ours';
+    isStarted = true;
     write({ type: 'RUN_STARTED', threadId, runId });
   }
 
   function take(event: unknown): Promise<void> | undefined {
     if (!isRecord(event)) throw new TypeError('The agent yielded something that is no event.');
     const { type } = event;
+    // The agent may have been silent for so long that its start was told without it.
+    const isRepeated = isStarted && !isHeard && (event.runId ?? runId) === runId;
+    isHeard = true;
     if (type === 'RUN_STARTED') {
-      const isRepeated = started === 'ours' && (event.runId ?? runId) === runId;
-      started = 'agent';
+      isStarted = true;
       terminal = undefined;
       return isRepeated ? undefined : write({ threadId, runId, ...event });
     }
-    if (!started) start();
+    if (!isStarted) start();
     if (count >= maxEvents) throw new RunSocketError('too-large', 'The run has too many events.');
     if (type !== 'RUN_FINISHED') {
       if (type === 'RUN_ERROR') terminal = 'error';
@@ -129,7 +132,7 @@ export function createProducer(context: ProducerContext, execution: Execution): 
   }
 
   async function writeEnd(status: RunEndStatus, last: WireEvent | undefined, closes: boolean) {
-    if (!started) start();
+    if (!isStarted) start();
     const ends = closes ? open.close() : [];
     for (const event of last ? [...ends, last] : ends) write(event);
     try {

@@ -84,7 +84,8 @@ export interface ServerSocket {
   close(code?: number, reason?: string): unknown;
   addEventListener(
     type: 'open' | 'message' | 'close' | 'error',
-    listener: (event: never) => void,
+    // biome-ignore lint/suspicious/noExplicitAny: each runtime types its events differently.
+    listener: (event: any) => void,
   ): unknown;
 }
 
