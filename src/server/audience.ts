@@ -54,11 +54,12 @@ export function createAudience(
 
   function watch(runId: string, run: Listeners) {
     run.timer = setIdleTimer(() => {
-      tell(runId, 'followers');
+      // The answer may come before `tell` returns.
       run.timer = setIdleTimer(() => {
         runs.delete(runId);
         tell(runId, 'cancel');
       }, absence.asked);
+      tell(runId, 'followers');
     }, absence.before);
   }
 
