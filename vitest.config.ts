@@ -38,7 +38,7 @@ export default defineConfig({
         test: {
           name: 'react-18',
           environment: 'jsdom',
-          include: ['test/react/{server-rendering,strict-mode}.test.tsx'],
+          include: ['test/react/{server-rendering,strict-mode,use-x-chat-strict-mode}.test.tsx'],
           env: { REACT: '18.0.0' },
           testTimeout: 20_000,
         },
