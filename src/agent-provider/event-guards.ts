@@ -65,11 +65,13 @@ const delta = (value: unknown): boolean =>
   typeof value === 'string' || (Array.isArray(value) && value.every(part));
 const content: Check = (value) => value === undefined || delta(value);
 
-/** What is checked of each payload; members that may be anything are not named. */
-const rules: Readonly<Record<AgentEventType, Readonly<Record<string, Check>>>> = {
+const anything: Check = () => true;
+
+/** The members of each payload, and what is checked of them. */
+export const payloadChecks: Readonly<Record<AgentEventType, Readonly<Record<string, Check>>>> = {
   'session.started': { title: isOptionalText },
-  'run.started': {},
-  'run.completed': { usage },
+  'run.started': { input: anything },
+  'run.completed': { output: anything, usage },
   'run.failed': { error },
   'run.cancelled': { reason: isOptionalText },
   'message.started': { messageId: isId, role: isId, content },
@@ -92,7 +94,7 @@ const rules: Readonly<Record<AgentEventType, Readonly<Record<string, Check>>>> =
   },
   'tool.arguments_delta': { toolCallId: isId, delta: text },
   'tool.running': { toolCallId: isId },
-  'tool.completed': { toolCallId: isId },
+  'tool.completed': { toolCallId: isId, result: anything },
   'tool.failed': { toolCallId: isId, error },
   'tool.cancelled': { toolCallId: isId, reason: isOptionalText },
   'approval.requested': {
@@ -100,11 +102,12 @@ const rules: Readonly<Record<AgentEventType, Readonly<Record<string, Check>>>> =
     toolCallId: isOptionalText,
     description: isOptionalText,
     risk: isOptionalText,
+    data: anything,
     editable: flag,
     expiresAt: number,
     version: isOptionalVersion,
   },
-  'approval.resolved': { approvalId: isId, decision },
+  'approval.resolved': { approvalId: isId, decision, data: anything },
   'task.created': { taskId: isId, title: isId, description: isOptionalText },
   'task.updated': {
     taskId: isId,
@@ -112,18 +115,23 @@ const rules: Readonly<Record<AgentEventType, Readonly<Record<string, Check>>>> =
     description: isOptionalText,
     progress: number,
   },
-  'task.completed': { taskId: isId },
+  'task.completed': { taskId: isId, result: anything },
   'task.failed': { taskId: isId, error },
   'task.cancelled': { taskId: isId, reason: isOptionalText },
-  'artifact.created': { artifactId: isId, name: isId, mediaType: isOptionalText },
-  'artifact.updated': { artifactId: isId, content: present },
-  'artifact.completed': { artifactId: isId },
+  'artifact.created': {
+    artifactId: isId,
+    name: isId,
+    mediaType: isOptionalText,
+    content: anything,
+  },
+  'artifact.updated': { artifactId: isId, content: present, version: anything },
+  'artifact.completed': { artifactId: isId, content: anything, version: anything },
   'artifact.failed': { artifactId: isId, error },
 };
 
 /** Every type of event. */
 export const agentEventTypes: readonly AgentEventType[] = /* @__PURE__ */ Object.keys(
-  rules,
+  payloadChecks,
 ) as AgentEventType[];
 
 /** Whether `value` has all that an event has around its payload; the payload is an object. */
@@ -132,7 +140,7 @@ export function isAgentEventEnvelope(value: unknown): value is UnknownAgentEvent
     isRecord(value) &&
     value.protocolVersion === AGENT_EVENT_PROTOCOL_VERSION &&
     typeof value.type === 'string' &&
-    Object.hasOwn(rules, value.type) &&
+    Object.hasOwn(payloadChecks, value.type) &&
     isId(value.eventId) &&
     isId(value.sessionId) &&
     isId(value.runId) &&
@@ -149,7 +157,7 @@ export function isAgentEventEnvelope(value: unknown): value is UnknownAgentEvent
 export function isAgentEvent(value: unknown): value is AgentEvent {
   if (!isAgentEventEnvelope(value)) return false;
   const { payload } = value;
-  const checks = rules[value.type];
+  const checks = payloadChecks[value.type];
   for (const name in checks) {
     if (!checks[name]!(payload[name], payload)) return false;
   }

@@ -11,41 +11,41 @@ import {
   toState,
 } from './state-node.ts';
 import { addTo, getIn, type RecordVersion, setIn } from './state-records.ts';
-import type { AgentProtocolIssue, AgentState } from './state-types.ts';
+import type { AgentEntityKind, AgentProtocolIssue, AgentState } from './state-types.ts';
 
 const isOver = (status: unknown): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled';
 
-/** What is wrong with an event, as the code of the issue and its text; the first rule that fits decides. */
+type Problem = readonly [code: AgentProtocolIssue['code'], message: string];
+
+/** What is wrong with an event; the first rule that fits decides. */
 function judge(
   node: StateNode,
-  event: AgentEvent,
-  { of, opens }: Rule,
+  { type, runId, sessionId, sequence }: AgentEvent,
+  { kind, id: isEntity, opens }: Rule,
   id: string,
   entity: Fields | undefined,
   last: number | undefined,
-): readonly [AgentProtocolIssue['code'], string] | undefined {
-  const { type, runId, sequence } = event;
+): Problem | undefined {
   if (last !== undefined && sequence <= last) {
     return ['invalid_sequence', `The sequence ${sequence} is not above ${last}.`];
   }
   const run = getIn(node.runs, runId);
-  if (run && type !== 'session.started') {
-    if (run.sessionId !== event.sessionId) {
+  if (run && kind !== 'session') {
+    if (run.sessionId !== sessionId) {
       return ['invalid_transition', `The run '${runId}' is of session '${run.sessionId}'.`];
     }
     if (run.status !== 'running' && type !== 'run.started') {
       return ['invalid_transition', `The run '${runId}' is ${run.status}.`];
     }
   }
-  const what = `The ${of.label} '${id}'`;
   if (opens) {
-    if (entity) return ['duplicate_entity', `${what} has begun already.`];
-    if (!run && of.kind) return ['missing_run', `The run '${runId}' has not begun.`];
+    if (entity) return ['duplicate_entity', `The ${kind} '${id}' has begun already.`];
+    if (!run && isEntity) return ['missing_run', `The run '${runId}' has not begun.`];
   } else if (!entity) {
-    return [of.kind ? 'missing_entity' : 'missing_run', `${what} has not begun.`];
+    return [isEntity ? 'missing_entity' : 'missing_run', `The ${kind} '${id}' has not begun.`];
   } else if (isOver(entity.status)) {
-    return ['invalid_transition', `${what} is ${entity.status}.`];
+    return ['invalid_transition', `The ${kind} '${id}' is ${entity.status}.`];
   }
   return undefined;
 }
@@ -53,27 +53,28 @@ function judge(
 /** The entity after an event. */
 function transform(
   entity: Fields | undefined,
-  { of, opens, status, takes, apply }: Rule,
+  { id: isEntity, opens, status, takes, skipsNull, apply }: Rule,
   id: string,
-  { runId, sessionId, parentId, meta, timestamp, payload: typed }: AgentEvent,
+  { runId, sessionId, parentId, meta, timestamp, payload }: AgentEvent,
 ): Fields {
-  const payload = typed as Fields;
-  let next: Fields;
-  if (!opens) {
-    next = { ...entity, updatedAt: timestamp };
-  } else if (of.kind) {
-    next = { id, runId, status, ...opens, createdAt: timestamp, updatedAt: timestamp };
-    if (parentId !== undefined) next.parentId = parentId;
-    if (meta !== undefined) next.meta = meta;
-  } else {
-    next = { id, createdAt: timestamp };
-    if (status) Object.assign(next, { sessionId, updatedAt: timestamp });
-  }
+  const given = payload as Fields;
+  const next: Fields = opens ? { id, createdAt: timestamp } : { ...entity, updatedAt: timestamp };
   if (status) next.status = status;
-  if (takes) {
-    for (const name of takes) if (payload[name] !== undefined) next[name] = payload[name];
+  if (opens && status) {
+    next.updatedAt = timestamp;
+    if (isEntity) {
+      Object.assign(next, opens).runId = runId;
+      if (parentId !== undefined) next.parentId = parentId;
+      if (meta !== undefined) next.meta = meta;
+    } else {
+      next.sessionId = sessionId;
+    }
   }
-  apply?.(next, payload);
+  for (const name of takes) {
+    const value = given[name];
+    if (value !== undefined && (value !== null || !skipsNull)) next[name] = value;
+  }
+  apply?.(next, given);
   return next;
 }
 
@@ -97,15 +98,15 @@ export function reduceNode(
   if (hasId(node, runId, eventId)) return node;
   if (node.floor && Object.hasOwn(node.floor, runId) && sequence <= node.floor[runId]!) return node;
 
-  const { name, kind, id: idName } = rule.of;
+  const { kind, record, id: idName, opens } = rule;
   const id = idName
     ? ((event.payload as Fields)[idName] as string)
-    : name === 'runs'
+    : kind === 'run'
       ? runId
       : event.sessionId;
-  const key = kind ? getAgentEntityKey(runId, id) : id;
-  const records = node[name] as RecordVersion<unknown>;
-  const entity = getIn(records, key) as Fields | undefined;
+  const key = idName ? getAgentEntityKey(runId, id) : id;
+  const versions = node[record] as RecordVersion<unknown>;
+  const entity = getIn(versions, key) as Fields | undefined;
   const last = getIn(node.lastSequenceByRun, runId);
   const problem = judge(node, event, rule, id, entity, last);
   const next: Writable = { ...node, idCount: node.idCount + 1, state: undefined };
@@ -114,9 +115,11 @@ export function reduceNode(
     refuse?.(issue);
     next.issues = addTo(node.issues, issue);
   } else {
-    next[name] = setIn(records, key, transform(entity, rule, id, event), entity) as never;
+    next[record] = setIn(versions, key, transform(entity, rule, id, event), entity) as never;
     next.lastSequenceByRun = setIn(node.lastSequenceByRun, runId, sequence, last);
-    if (kind && rule.opens) next.order = addTo(node.order, { kind, id, runId });
+    if (opens && idName) {
+      next.order = addTo(node.order, { kind: kind as AgentEntityKind, id, runId });
+    }
   }
   next.ids = addId(node, runId, eventId);
   return next;
