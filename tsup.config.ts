@@ -26,6 +26,7 @@ const entry = {
   'ag-ui': 'src/ag-ui/index.ts',
   'agent-provider': 'src/agent-provider/index.ts',
   react: 'src/react/index.ts',
+  server: 'src/server/index.ts',
   'server/redis': 'src/server/redis.ts',
 };
 
