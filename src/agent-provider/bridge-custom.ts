@@ -6,8 +6,12 @@ import type { AgentEntityKind } from './state-types.ts';
 /** `CUSTOM`: the application's events, but for those that have no place in the run. */
 export function applyCustom(draft: BridgeDraft, event: WireEvent): void {
   const { options, state, out } = draft;
-  for (const made of listOf<unknown>(options.custom?.(event as never, options.events)) ?? []) {
-    if (!isAgentEvent(made)) continue;
+  const { events } = options;
+  let last = events.getSequence();
+  for (const made of listOf<unknown>(options.custom?.(event as never, events)) ?? []) {
+    if (!isAgentEvent(made) || made.sequence <= last || made.sequence > events.getSequence()) {
+      continue;
+    }
     const [kind, verb] = made.type.split('.') as [AgentEntityKind, string];
     // The run itself has none.
     const id = (made.payload as Readonly<Record<string, unknown>>)[idKeyOf(kind)];
@@ -21,6 +25,7 @@ export function applyCustom(draft: BridgeDraft, event: WireEvent): void {
     } else if (/^(completed|failed|cancelled|resolved)$/.test(verb)) {
       forget(draft, state.entities.get(state.open.get(key)!)!);
     }
+    last = made.sequence;
     out.push(made);
   }
 }
