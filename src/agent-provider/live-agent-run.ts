@@ -1,8 +1,11 @@
 import { createSharedEventFactory } from './event-factory.ts';
+import { isAgentEvent } from './event-guards.ts';
 import type { AgentEvent, AgentEventFactory, AgentEventType } from './event-types.ts';
 import { createOpenEntities, getRunEnd, type OpenEntities } from './open-entities.ts';
-import type { AgentRunOptions } from './provider-types.ts';
+import type { AgentProviderCapabilities, AgentRunOptions } from './provider-types.ts';
 import type { AgentSequence } from './sequence.ts';
+
+type Run = Pick<AgentRunOptions, 'sessionId' | 'runId'>;
 
 /** A run that is being driven, as its stream and its commands share it. */
 export interface LiveAgentRun {
@@ -21,31 +24,34 @@ export interface LiveAgentRun {
 // By provider, so that equal ids at two providers are two runs.
 const liveRuns = new WeakMap<object, Map<string, LiveAgentRun>>();
 
-const keyOf = (run: { readonly sessionId: string; readonly runId: string }) =>
-  `${run.sessionId.length}:${run.sessionId}${run.runId}`;
+const keyOf = ({ sessionId, runId }: Run) => `${sessionId.length}:${sessionId}${runId}`;
 
 /** The run that is being driven under these ids at this provider. */
-export function findLiveAgentRun(
-  provider: object,
-  run: { readonly sessionId: string; readonly runId: string },
-): LiveAgentRun | undefined {
+export function findLiveAgentRun(provider: object, run: Run): LiveAgentRun | undefined {
   return liveRuns.get(provider)?.get(keyOf(run));
 }
 
 /** Lets commands find a run; returns what ends that. */
-export function registerLiveAgentRun(
-  provider: object,
-  run: AgentRunOptions,
-  live: LiveAgentRun,
-): () => void {
+export function registerLiveAgentRun(provider: object, run: Run, live: LiveAgentRun): () => void {
   const runs = liveRuns.get(provider) ?? new Map<string, LiveAgentRun>();
   liveRuns.set(provider, runs);
   const key = keyOf(run);
   runs.set(key, live);
   return () => {
-    // A later driver of the same run has taken the place.
+    // A later driver of the same run may have taken the place.
     if (runs.get(key) === live) runs.delete(key);
   };
+}
+
+/** What keeps an event from being given out, as text; `undefined` where nothing does. */
+export function findFault(
+  event: AgentEvent,
+  { sessionId, runId }: Run,
+  { eventTypes }: AgentProviderCapabilities,
+): string | undefined {
+  if (!isAgentEvent(event)) return 'is not valid';
+  if (event.sessionId !== sessionId || event.runId !== runId) return 'is of another run';
+  return eventTypes.includes(event.type) ? undefined : 'is not declared';
 }
 
 /** Make what the stream and the commands of a run share; `onEnd` is called once its terminal event was given. */
@@ -53,49 +59,41 @@ export function createLiveAgentRun(
   run: AgentRunOptions,
   options: {
     readonly sequence: AgentSequence;
-    readonly declared: ReadonlySet<AgentEventType>;
+    readonly declared: readonly AgentEventType[];
     readonly started: boolean;
     readonly onEnd: () => void;
   },
 ): LiveAgentRun {
-  const { sequence, onEnd } = options;
+  const { sequence } = options;
   const events = createSharedEventFactory(sequence, run);
   const open = createOpenEntities({ ...options, events });
-  let { last } = sequence;
-  let streamed = last;
-  let ended = false;
+  let streamed = sequence.last;
 
-  /** The event with the next sequence, in place of one that is taken. */
-  function restamp(event: AgentEvent): AgentEvent {
-    const { sequence, eventId } = events.create(event.type, event.payload);
-    return { ...event, sequence, eventId };
-  }
-
-  return {
+  const self = {
     events,
     open,
     sequence,
-    get last() {
-      return last;
-    },
-    get ended() {
-      return ended;
-    },
-    give(event, consumer, isCommand) {
-      if (ended) return;
+    last: streamed,
+    ended: false,
+    give(event: AgentEvent, consumer: (event: AgentEvent) => void, isCommand?: boolean) {
+      if (self.ended) return;
       const end = getRunEnd(event);
-      const closing = end ? open.closings(end) : [];
+      const given = end ? open.closings(end) : [];
       // A stream with a factory of its own does not know what sequences the commands have used.
-      const taken = !isCommand && event.sequence <= last && event.sequence > streamed;
+      if (given[0] || (!isCommand && event.sequence <= self.last && event.sequence > streamed)) {
+        const { sequence, eventId } = events.create(event.type, event.payload);
+        given.push({ ...event, sequence, eventId });
+      } else given.push(event);
       if (!isCommand) streamed = Math.max(streamed, event.sequence);
-      for (const one of [...closing, closing.length || taken ? restamp(event) : event]) {
-        last = Math.max(last, one.sequence);
-        sequence.last = Math.max(sequence.last, last);
+      for (const one of given) {
+        self.last = Math.max(self.last, one.sequence);
+        sequence.last = Math.max(sequence.last, self.last);
         open.add(one);
-        ended = one.type === event.type && end !== undefined;
+        self.ended = !!getRunEnd(one);
         consumer(one);
       }
-      if (ended) onEnd();
+      if (self.ended) options.onEnd();
     },
   };
+  return self;
 }

@@ -1,5 +1,5 @@
 import type { AgentError, AgentEvent, AgentEventFactory, AgentEventType } from './event-types.ts';
-import { type Family, rules } from './reducer-rules.ts';
+import { rules } from './reducer-rules.ts';
 
 /** How what is open is closed. */
 export type AgentRunEnd =
@@ -12,7 +12,7 @@ export interface OpenEntitiesOptions {
   /** Makes the closing events. */
   readonly events: AgentEventFactory;
   /** The types that the provider has declared: where the one that fits is not among them, the next best closes. @default all */
-  readonly declared?: ReadonlySet<AgentEventType> | undefined;
+  readonly declared?: readonly AgentEventType[] | undefined;
   /** The run has begun before the first event that is followed. @default false */
   readonly started?: boolean | undefined;
 }
@@ -25,8 +25,8 @@ export interface OpenEntities {
   readonly ended: boolean;
   /** How many entities are open. */
   readonly size: number;
-  /** Why the lifecycle has no place for an event, or `undefined` where it has. */
-  check(event: AgentEvent): string | undefined;
+  /** Whether the lifecycle has a place for an event. */
+  fits(event: AgentEvent): boolean;
   /** Follows one event of the run; one that has no place changes nothing. */
   add(event: AgentEvent): void;
   /** Makes the events that close the entities, the last opened first; nothing counts as closed before they are added. */
@@ -49,15 +49,13 @@ export function getRunEnd({ type, payload }: AgentEvent): AgentRunEnd | undefine
 export function createOpenEntities(options: OpenEntitiesOptions): OpenEntities {
   const { events, declared } = options;
   const known = new Set<string>();
-  const open = new Map<string, { readonly family: Family; readonly id: string }>();
-  let { started = false } = options;
-  let ended = false;
+  const open = new Map<string, readonly [kind: string, payload: object]>();
 
   function parse({ type, payload }: AgentEvent) {
-    const { of: family, opens, status } = rules.get(type)!;
-    const id = (payload as Readonly<Record<string, string>>)[family.id ?? ''] ?? '';
+    const { kind, id: name = '', opens, status } = rules.get(type)!;
+    const id = (payload as Readonly<Record<string, string>>)[name];
     const closes = status === 'completed' || status === 'failed' || status === 'cancelled';
-    return { family, id, key: `${family.label} '${id}'`, opens: !!opens, closes };
+    return { kind, name, id, key: `${kind} ${id}`, opens: !!opens, closes };
   }
 
   // The event that ends something as asked, or as near to it as the declared types allow.
@@ -71,7 +69,7 @@ export function createOpenEntities(options: OpenEntitiesOptions): OpenEntities {
     };
     for (const verb of [end.type, ...Object.keys(how)]) {
       const type = `${name}.${verb}` as AgentEventType;
-      if (rules.has(type) && declared?.has(type) !== false) {
+      if (rules.has(type) && declared?.includes(type) !== false) {
         const more = how[verb as keyof typeof how];
         return [events.create(type, { ...payload, ...more } as never) as AgentEvent];
       }
@@ -80,45 +78,34 @@ export function createOpenEntities(options: OpenEntitiesOptions): OpenEntities {
   }
 
   const closings = (end: AgentRunEnd): AgentEvent[] =>
-    [...open.values()]
-      .reverse()
-      .flatMap(({ family: { kind, id: name }, id }) => make(kind!, { [name!]: id }, end));
+    [...open.values()].reverse().flatMap(([kind, payload]) => make(kind, payload, end));
 
-  const self: OpenEntities = {
-    get started() {
-      return started;
-    },
-    get ended() {
-      return ended;
-    },
+  const self = {
+    started: !!options.started,
+    ended: false,
     get size() {
       return open.size;
     },
-    check(event) {
-      const { family, key, opens } = parse(event);
-      if (family.name === 'sessions') return undefined;
-      if (ended) return 'the run is over';
-      if (!family.kind || !started) {
-        return (opens && !family.kind) === started
-          ? `the run has ${started ? '' : 'not '}begun`
-          : undefined;
-      }
-      if (opens) return known.has(key) ? `the ${key} has begun already` : undefined;
-      return open.has(key) ? undefined : `the ${key} is not open`;
+    fits(event: AgentEvent) {
+      const { kind, key, opens } = parse(event);
+      if (kind === 'session') return true;
+      if (kind === 'run') return !self.ended && opens !== self.started;
+      return self.started && !self.ended && (opens ? !known.has(key) : open.has(key));
     },
-    add(event) {
-      if (self.check(event)) return;
-      const { family, id, key, opens, closes } = parse(event);
-      if (family.name === 'runs') {
-        started = true;
-        ended = closes;
-      } else if (opens && family.kind) {
+    add(event: AgentEvent) {
+      const { kind, name, id, key, opens, closes } = parse(event);
+      if (kind === 'session' || !self.fits(event)) return;
+      if (kind === 'run') {
+        self.started = true;
+        self.ended = closes;
+      } else if (opens) {
         known.add(key);
-        open.set(key, { family, id });
+        open.set(key, [kind, { [name]: id }]);
       } else if (closes) open.delete(key);
     },
     closings,
-    close: (end) => (started && !ended ? [...closings(end), ...make('run', {}, end)] : []),
+    close: (end: AgentRunEnd) =>
+      self.started && !self.ended ? [...closings(end), ...make('run', {}, end)] : [],
   };
   return self;
 }

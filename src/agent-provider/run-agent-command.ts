@@ -1,8 +1,8 @@
 import { createWaits, leave, toAbortError } from './abortable.ts';
 import { isAgentCommand } from './commands.ts';
-import { AGENT_EVENT_PROTOCOL_VERSION, isAgentEvent } from './event-guards.ts';
+import { AGENT_EVENT_PROTOCOL_VERSION } from './event-guards.ts';
 import type { AgentEvent } from './event-types.ts';
-import { findLiveAgentRun } from './live-agent-run.ts';
+import { findFault, findLiveAgentRun } from './live-agent-run.ts';
 import type { RunAgentCommandOptions } from './provider-types.ts';
 
 /** Why a command was not executed to its end. */
@@ -32,64 +32,51 @@ export class AgentCommandRunnerError extends Error {
  */
 export async function runAgentCommand(options: RunAgentCommandOptions): Promise<void> {
   const { provider, command, signal, now, onEvent } = options;
-  const { executeCommand, capabilities, protocol, id } = provider;
-  const fail = (code: AgentCommandRunnerErrorCode, text: string): never => {
-    throw new AgentCommandRunnerError(code, `Provider ${id}: ${text}.`);
-  };
-  if (!isAgentCommand(command)) return fail('invalid_command', 'not a command');
-  if (protocol.version !== AGENT_EVENT_PROTOCOL_VERSION) {
-    fail('protocol_error', `version ${protocol.version} is not spoken`);
-  }
-  if (!executeCommand || !capabilities.commands?.includes(command.type)) {
-    fail('unsupported_capability', `${command.type} is not supported`);
-  }
+  const { capabilities, protocol } = provider;
   const inner = new AbortController();
-  const isOver = () => inner.signal.aborted;
-  const throwIfAborted = () => {
-    if (signal?.aborted) throw toAbortError(signal);
-  };
-  throwIfAborted();
-  const waits = createWaits(isOver);
-  const onAbort = () => {
-    inner.abort(signal?.reason);
-    waits.wake();
-  };
-  signal?.addEventListener('abort', onAbort);
+  const waits = createWaits(() => inner.signal.aborted);
   let iterator: AsyncIterator<AgentEvent> | undefined;
   let { initialSequence: last } = options;
 
-  let live = findLiveAgentRun(provider, command);
-
-  function runEvents() {
-    const shared = live?.sequence;
-    if (shared) last = shared.last = Math.max(shared.last, last);
-    return provider.executeCommand!(command, {
-      signal: inner.signal,
-      initialSequence: last,
-      ...(now && { now }),
-    });
+  function fail(code: AgentCommandRunnerErrorCode, text: string): never {
+    throw new AgentCommandRunnerError(code, text);
   }
 
+  function throwIfAborted() {
+    if (signal?.aborted) throw toAbortError(signal);
+  }
+
+  function onAbort() {
+    inner.abort(signal!.reason);
+    waits.wake();
+  }
+
+  if (!isAgentCommand(command)) fail('invalid_command', 'This is no command.');
+  if (protocol.version !== AGENT_EVENT_PROTOCOL_VERSION) {
+    fail('protocol_error', `Agent event protocol ${protocol.version} is unsupported.`);
+  }
+  if (!provider.executeCommand || !capabilities.commands?.includes(command.type)) {
+    fail('unsupported_capability', `The provider does not support ${command.type}.`);
+  }
+  throwIfAborted();
+  signal?.addEventListener('abort', onAbort);
   try {
-    iterator = runEvents()[Symbol.asyncIterator]();
+    let live = findLiveAgentRun(provider, command);
+    if (live) last = live.sequence.last = Math.max(live.sequence.last, last);
+    const given = { signal: inner.signal, initialSequence: last, ...(now && { now }) };
+    iterator = provider.executeCommand(command, given)[Symbol.asyncIterator]();
     for (;;) {
-      const result: IteratorResult<AgentEvent> | undefined = await waits.next(iterator!);
-      if (result?.done) iterator = undefined;
+      const result: IteratorResult<AgentEvent> | undefined = await waits.next(iterator);
       throwIfAborted();
       if (!result || result.done) return;
       const event = result.value;
-      // Looked up again each time: the run may have been let go of and taken up meanwhile.
+      const fault = findFault(event, command, capabilities);
+      if (fault) fail('protocol_error', `Event ${event?.type} ${fault}.`);
+      // The run may have been let go of and taken up meanwhile.
       live = findLiveAgentRun(provider, command) ?? live;
-      if (!isAgentEvent(event)) fail('protocol_error', 'an event is not valid');
-      if (event.sessionId !== command.sessionId || event.runId !== command.runId) {
-        fail('protocol_error', `${event.type} is of another run`);
-      }
-      if (!capabilities.eventTypes.includes(event.type)) {
-        fail('protocol_error', `${event.type} is not declared`);
-      }
       if (live?.ended) continue;
       if (event.sequence <= Math.max(last, live?.last ?? -1)) {
-        fail('protocol_error', `the sequence of ${event.type} is taken`);
+        fail('protocol_error', `The sequence ${event.sequence} is used.`);
       }
       last = event.sequence;
       if (live) live.give(event, onEvent, true);

@@ -1,6 +1,6 @@
 import { isRecord } from './event-guards.ts';
 import type { AnyAgentProvider, RunAgentProviderOptions } from './provider-types.ts';
-import { driveAgentProvider } from './run-driver.ts';
+import { runCore } from './run-core.ts';
 
 /** Whether `value` declares itself an AgentProvider, of whatever version. */
 export function isAgentProvider(value: unknown): value is AnyAgentProvider {
@@ -20,5 +20,13 @@ export function isAgentProvider(value: unknown): value is AnyAgentProvider {
 export async function runAgentProvider<Input, Request, Chunk, Context>(
   options: RunAgentProviderOptions<Input, Request, Chunk, Context>,
 ): Promise<void> {
-  await driveAgentProvider(options).done;
+  const { provider, input, run } = options;
+  await runCore(options, {
+    sequence: { last: run.initialSequence ?? -1 },
+    createContext: (given) => provider.createContext(given),
+    async follow({ context, signal, read }) {
+      const request = provider.prepareRequest(input, context);
+      return (await read(() => provider.transport.open(request, signal))) ? 'ended' : 'detached';
+    },
+  }).done;
 }

@@ -83,27 +83,31 @@ it('says that it has begun and ended, and then has nothing to close', () => {
   expect(over.close({ type: 'completed' })).toEqual([]);
 });
 
-it('says why the lifecycle has no place for an event', () => {
+it('says whether the lifecycle has a place for an event', () => {
   const { create } = factory();
   const open = follow([
     ['run.started', {}],
     ['message.started', { messageId: 'a', role: 'x' }],
   ]);
-  const check = (type: string, payload: object) =>
-    open.check(create(type as never, payload as never) as AgentEvent);
-  expect(check('session.started', {})).toBeUndefined();
-  expect(check('run.completed', {})).toBeUndefined();
-  expect(check('message.delta', { messageId: 'a', delta: '' })).toBeUndefined();
-  expect(check('message.started', { messageId: 'b', role: 'x' })).toBeUndefined();
-  expect(check('run.started', {})).toMatch('has begun');
-  expect(check('message.started', { messageId: 'a', role: 'x' })).toMatch('begun already');
-  expect(check('message.delta', { messageId: 'b', delta: '' })).toMatch('not open');
-  expect(check('reasoning.delta', { reasoningId: 'a', delta: '' })).toMatch('not open');
+  const fits = (type: string, payload: object, one = open) =>
+    one.fits(create(type as never, payload as never) as AgentEvent);
+  expect(fits('session.started', {})).toBe(true);
+  expect(fits('run.completed', {})).toBe(true);
+  expect(fits('message.delta', { messageId: 'a', delta: '' })).toBe(true);
+  expect(fits('message.started', { messageId: 'b', role: 'x' })).toBe(true);
+  expect(fits('run.started', {})).toBe(false);
+  expect(fits('message.started', { messageId: 'a', role: 'x' })).toBe(false);
+  expect(fits('message.delta', { messageId: 'b', delta: '' })).toBe(false);
+  expect(fits('reasoning.delta', { reasoningId: 'a', delta: '' })).toBe(false);
   const none = follow([]);
-  expect(none.check(create('run.completed', {}) as AgentEvent)).toMatch('not begun');
-  expect(none.check(create('tool.running', { toolCallId: 't' }) as AgentEvent)).toMatch(
-    'not begun',
-  );
+  expect(fits('run.completed', {}, none)).toBe(false);
+  expect(fits('message.started', { messageId: 'a', role: 'x' }, none)).toBe(false);
+  const over = follow([
+    ['run.started', {}],
+    ['run.completed', {}],
+  ]);
+  expect(fits('run.failed', { error: { message: 'no' } }, over)).toBe(false);
+  expect(fits('message.started', { messageId: 'a', role: 'x' }, over)).toBe(false);
 });
 
 it('reads the end of a run out of its terminal event', () => {

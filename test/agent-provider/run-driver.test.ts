@@ -401,6 +401,17 @@ describe('going on with a run', () => {
     expect(fixture.asked).toEqual([]);
   });
 
+  it('is unrecoverable also under an aborted signal, where nothing can be asked', async () => {
+    const fixture = createResumable();
+    const { clock, state, events } = drive(fixture, {
+      run: { sessionId: 's', runId: 'r', signal: AbortSignal.abort() },
+      resume: { cursor: 3, context: { saved: { foreign: true } }, open: [] },
+    });
+    await clock.advance(0);
+    expect(state).toEqual({ outcome: 'unrecoverable', error: undefined });
+    expect(events).toEqual([]);
+  });
+
   it('is unrecoverable where the transport does not know the cursor', async () => {
     const error = new RunSocketError('invalid-argument', 'no');
     for (const resume of [
