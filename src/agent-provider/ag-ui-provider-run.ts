@@ -6,24 +6,15 @@ import { RunSocketError } from '../internal/errors.ts';
 import { type RunLock, requestRunLock } from '../runs/run-lock.ts';
 import type { Run } from '../runs/types.ts';
 import { toAbortError } from './abortable.ts';
+import { type AgUiCursor, type AgUiOffset, createAgUiListener } from './ag-ui-provider-listener.ts';
 import { runClientTools, type ToolAnswer } from './ag-ui-provider-tools.ts';
 import type { AgUiChunk, AgUiClientTool } from './ag-ui-provider-types.ts';
 import type { AgUiBridge } from './bridge-types.ts';
 import type { AgentEvent, AgentEventFactory } from './event-types.ts';
 
-type Offset = number | string;
-
-/** Where a chunk stands: nowhere yet in its AG-UI run, or (`null`) at a place that the server does not number. */
-export interface AgUiCursor {
-  readonly runId: string;
-  readonly offset?: Offset | null;
-}
-
 /** A chunk with what only this provider's own functions look at. */
 export interface AgUiRunChunk extends AgUiChunk {
   readonly cursor?: AgUiCursor | undefined;
-  /** The server was asked to stop the run. */
-  readonly cancelled?: boolean;
   /** What the page's own tool said. */
   readonly tool?: ToolAnswer;
 }
@@ -55,13 +46,15 @@ export interface AgUiRun {
   /** Names the AG-UI run that answers the interrupts. */
   key?: string | undefined;
   /** The AG-UI run under way, or the last one. */
-  readonly current: Run<AgUiEvent, Offset> | undefined;
+  readonly current: Run<AgUiEvent, AgUiOffset> | undefined;
   /** Somebody reads it. */
   readonly reading: boolean;
   owns(aguiRunId: string): boolean;
   /** Its chunks from the next one on; `signal` cancels, leaving the loop does not. */
   read(signal: AbortSignal): AsyncIterableIterator<AgUiChunk>;
   transform(chunk: AgUiRunChunk): readonly AgentEvent[];
+  /** Ends it as its log has ended. */
+  flush(): readonly AgentEvent[];
   /** Starts the AG-UI run that answers the interrupts, once all of them are. */
   goOn(): void;
   /** Asks the server to stop the AG-UI run under way; its thread shows that at once, or (`quietly`) once the server has. */
@@ -73,28 +66,17 @@ export interface AgUiRun {
   end(): void;
 }
 
-/** How many chunks wait for a reader who is away; beyond, they are asked for again. */
-const queueLimit = 10_000;
-
 /** How long the page that owns a run may take to say so, in ms. */
 const lockPatience = 1_000;
-
-const isFailure = (event: AgUiEvent) =>
-  event.type === 'RUN_ERROR' ||
-  (event.type === 'RUN_FINISHED' && event.outcome?.type === 'cancelled');
 
 /** Make a run of an agent; `others` has every run of the provider. */
 export function createAgUiRun(
   identity: Pick<AgUiRun, 'sessionId' | 'runId' | 'agent' | 'events'>,
-  options: {
-    readonly clientTools?: Readonly<Record<string, AgUiClientTool>> | undefined;
-    readonly others: ReadonlySet<AgUiRun>;
-    readonly onEnd: (run: AgUiRun) => void;
-  },
+  others: Set<AgUiRun>,
+  clientTools: Readonly<Record<string, AgUiClientTool>> | undefined,
   saved?: SavedAgUiRun,
 ): AgUiRun {
   const { sessionId, runId, agent } = identity;
-  const { clientTools } = options;
   const access = getAgentAccess(agent);
   const { runs, environment: env } = access;
   const ids = [...(saved?.ids ?? [])];
@@ -103,34 +85,41 @@ export function createAgUiRun(
   let place = saved?.place;
   let behind = saved?.behind ?? 0;
   let queue: AgUiRunChunk[] = [];
-  let limit = queueLimit;
-  /** Chunks were dropped. */
+  /** How many chunks wait for a reader who is away; beyond, they are asked for again. */
+  let limit = 10_000;
   let lost = false;
   /** The chunk that was given out last, and the event that was told last. */
   let given: AgUiRunChunk | undefined;
   let told: AgUiEvent | undefined;
-  let current: AgUiRun['current'];
-  /** The last event of `current` was of the part that is told already. */
-  let stale = false;
   let begun = false;
   let failure: { readonly error: unknown } | undefined;
   let signal: AbortSignal | undefined;
   let reader: object | undefined;
   let lock: RunLock | undefined;
-  let stops: (() => void)[] = [];
   let stopTools: (() => void) | undefined;
   let stopPatience: (() => void) | undefined;
   let release = () => {};
   let wake = () => {};
+  const look = () => wake();
+
+  const listener = createAgUiListener(
+    agent,
+    access,
+    (id, event, offset) =>
+      push({ runId: id, offset, event, cursor: { runId: id, offset: offset ?? null } }),
+    look,
+    fail,
+  );
 
   function push(chunk: AgUiRunChunk) {
-    if (lost) return;
-    if (queue.length < limit) queue.push(chunk);
-    else {
-      lost = true;
-      queue = [];
-      // Were it always the same, a log that comes at once would never be through.
-      limit *= 2;
+    if (!lost) {
+      queue.push(chunk);
+      if (queue.length > limit) {
+        lost = true;
+        queue = [];
+        // Were it always the same, a log that comes at once would never be through.
+        limit *= 2;
+      }
     }
     wake();
   }
@@ -140,74 +129,14 @@ export function createAgUiRun(
     wake();
   }
 
-  const loseRun = (what: string) => new RunSocketError('run-lost', `Run ${runId} ${what}.`);
-
-  function unlisten() {
-    for (const stop of stops) stop();
-    stops = [];
-  }
-
-  // Takes a run's events behind `after`.
-  function listen(id: string, after?: Offset) {
-    unlisten();
-    const run = runs.get(id)!;
-    const { offset: at } = run.getSnapshot();
-    let skip = at === after ? undefined : after;
-    let met = false;
-    let drop = after === undefined ? 0 : behind;
-    let fresh = at === undefined && after === undefined;
-    current = run;
-    stale = false;
-    stops = [
-      run.on('event', (event) => {
-        const { offset } = run.getSnapshot();
-        fresh = false;
-        if (skip !== undefined) {
-          met ||= offset === skip;
-          stale = typeof offset === 'number' ? offset <= (skip as number) : !met || offset === skip;
-          if (stale) return;
-          skip = undefined;
-        }
-        if (drop-- > 0) return;
-        push({
-          runId: id,
-          ...(offset !== undefined && { offset }),
-          event,
-          cursor: { runId: id, offset: offset ?? null },
-          cancelled: runs.isCancelling(id),
-        });
-      }),
-      run.on('end', () => wake()),
-    ];
-    if (at !== undefined && at !== after && !(typeof at === 'number' && at < (after as number))) {
-      runs.rewind(id);
-    }
-    stops.push(run.on('restart', () => fresh || fail(loseRun('was executed again'))));
-  }
-
-  // As `listen`, also for a run that is over, or that nobody here knows.
-  function follow(id: string) {
-    const after = place?.runId === id ? place.offset : undefined;
-    if (after === null) throw loseRun('has events without an offset, and cannot be read again');
-    if (runs.isOver(id)) {
-      // The thread that shows it must see all of it, once.
-      const offset = access.isShown(id) ? undefined : after;
-      access.restart(id);
-      runs.adopt(
-        { runId: id, threadId: agent.threadId, sentAt: env.now(), policy: 'keep', acked: true },
-        { from: { offset } },
-      );
-    }
-    listen(id, after);
-  }
-
   // Goes on with another AG-UI run, which `type` tells the bridge.
-  function join(id: string, type: string) {
+  function join(id: string, type: 'RUN_STARTED' | 'RAW') {
     stopTools?.();
+    stopTools = undefined;
     messages = [];
     const event = { type, threadId: agent.threadId, runId: id } as AgUiEvent;
     push({ runId: id, event, cursor: { runId: id } });
-    listen(id);
+    listener.listen(id);
   }
 
   function start(input: RunInput, id: string) {
@@ -216,7 +145,6 @@ export function createAgUiRun(
       agent.run(input, { runId: id });
       // Held runs go on with it, whatever the server begins with.
       join(id, 'RUN_STARTED');
-      stopTools = undefined;
     } catch (error) {
       fail(error);
     }
@@ -224,50 +152,46 @@ export function createAgUiRun(
 
   function begin() {
     begun = true;
-    if (clientTools) lock = requestRunLock(`tools:${runId}`, env, () => wake());
-    const id = ids.at(-1);
-    const { phase } = self.bridge!;
+    if (clientTools) lock = requestRunLock(`tools:${runId}`, env, look);
     if (!saved) {
-      const { input = {} } = self;
-      const { interrupts } = agent.getSnapshot();
+      const { input } = self;
       // AG-UI wants every open question answered, also one that nobody will answer any more.
-      const resume = interrupts?.map((one) => ({
-        interruptId: one.id,
-        status: 'cancelled' as const,
-      }));
-      start(resume && !input.resume ? { ...input, resume } : input, runId);
-    } else if (id === undefined || place?.offset === null) {
-      throw new RunSocketError('invalid-argument', `Run ${runId} has no place to go on from.`);
-    } else if (!runs.isOver(id) || !/^(held|end)/.test(phase)) follow(id);
+      const resume = agent
+        .getSnapshot()
+        .interrupts?.map(({ id }) => ({ interruptId: id, status: 'cancelled' as const }));
+      return start({ ...(resume && { resume }), ...input }, runId);
+    }
+    const id = ids.at(-1);
+    if (id === undefined) {
+      throw new RunSocketError('invalid-argument', `Run ${runId} was not sent before.`);
+    }
+    if (!runs.isOver(id) || !/^(held|end)/.test(self.bridge!.phase)) {
+      listener.follow(id, place, behind);
+    }
   }
 
   // Nothing comes of the AG-UI runs any more before somebody answers.
   function hold({ pendingTools, resume }: AgUiBridge) {
     const other = runs
       .getSnapshot()
-      .find(({ id }) => access.isShown(id) && ![...options.others].some((run) => run.owns(id)));
-    if (other) {
+      .find(({ id }) => access.isShown(id) && ![...others].some((run) => run.owns(id)))?.id;
+    if (other !== undefined) {
       // Another view of the thread has answered; what, only the server's own event says.
-      ids.push(other.id);
-      join(other.id, 'RAW');
+      ids.push(other);
+      join(other, 'RAW');
       stopTools = () => {};
-    } else if (resume) self.goOn();
-    else if (!pendingTools.length || stopTools) return;
-    else if (lock?.owned) {
-      stopTools = runClientTools(pendingTools, clientTools!, { sessionId, runId }, (tool) => {
-        const { toolCallId } = tool.call;
-        const event = {
-          type: 'TOOL_CALL_RESULT',
-          toolCallId,
-          content: tool.message?.content ?? '',
-        };
-        push({ runId: ids.at(-1)!, event: event as AgUiEvent, cursor: place, tool });
-      });
-    } else {
-      // The tools of a duplicated tab's run are its original's.
-      stopPatience ??= env.setTimer(() => {
-        stopTools = () => {};
-      }, lockPatience);
+    } else if (resume) goOn();
+    else if (pendingTools.length && !stopTools) {
+      if (lock?.owned) {
+        stopTools = runClientTools(pendingTools, clientTools!, { sessionId, runId }, (tool) => {
+          push({ runId: ids.at(-1)!, event: { type: 'RAW', event: tool }, cursor: place, tool });
+        });
+      } else {
+        // The tools of a duplicated tab's run are its original's.
+        stopPatience ??= env.setTimer(() => {
+          stopTools = () => {};
+        }, lockPatience);
+      }
     }
   }
 
@@ -276,25 +200,15 @@ export function createAgUiRun(
     const bridge = self.bridge!;
     const { phase } = bridge;
     if (phase === 'ended') return true;
-    const { status = 'failed', error } = current?.getSnapshot() ?? {};
+    const { status = 'failed', error } = listener.run?.getSnapshot() ?? {};
     if (error) throw error;
     if (phase === 'held') hold(bridge);
     else if (phase === 'ending' && messages.length) start({ messages }, env.randomId());
     else if (/^(fin|can|fai)/.test(status)) {
-      if (phase === 'ending') return true;
-      if (status === 'failed' || stale) throw loseRun('ended before its end');
-      else {
-        const id = ids.at(-1)!;
-        const outcome = status === 'cancelled' && { outcome: { type: status } };
-        const event = { type: 'RUN_FINISHED', threadId: agent.threadId, runId: id, ...outcome };
-        push({
-          runId: id,
-          event: event as AgUiEvent,
-          cursor: place,
-          cancelled: runs.isCancelling(id),
-        });
-        stale = true;
+      if (phase !== 'ending' && (status === 'failed' || listener.stale)) {
+        throw new RunSocketError('run-lost', `Run ${runId} ended before its end.`);
       }
+      return true;
     }
     return false;
   }
@@ -307,7 +221,7 @@ export function createAgUiRun(
         wake = resolve;
       });
       if (failure) {
-        self.end();
+        end();
         throw failure.error;
       }
       if (reader !== mine) break;
@@ -315,23 +229,19 @@ export function createAgUiRun(
         if (!begun) begin();
         if (lost) {
           lost = false;
-          follow(ids.at(-1)!);
+          listener.follow(ids.at(-1)!, place, behind);
         }
         const value = queue.shift();
         if (value) {
+          const [next] = queue;
           given = value;
-          const next = queue[0];
-          return {
-            done: false,
-            // Behind one event of a frame is no place to go on from.
-            value:
-              next?.cursor?.offset === value.offset && next?.runId === value.runId
-                ? { ...value, cursor: undefined }
-                : value,
-          };
+          // Behind one event of a frame is no place to go on from.
+          const inFrame =
+            next && next.cursor?.offset === value.offset && next.runId === value.runId;
+          return { done: false, value: inFrame ? { ...value, cursor: undefined } : value };
         }
         if (isOver()) {
-          self.end();
+          end();
           break;
         }
       } catch (error) {
@@ -348,9 +258,9 @@ export function createAgUiRun(
     } catch {
       // There is nothing to cancel.
     }
-    self.cancel();
+    cancel();
     fail(toAbortError(signal!));
-    self.end();
+    end();
   }
 
   function attach(mine: object, next: AbortSignal) {
@@ -373,33 +283,60 @@ export function createAgUiRun(
     else next.addEventListener('abort', onAbort);
   }
 
+  function goOn() {
+    const { key, bridge } = self;
+    const resume = bridge?.phase === 'held' && bridge.resume;
+    if (resume && key !== undefined && !ids.includes(key)) start({ resume }, key);
+  }
+
+  function cancel(quietly?: boolean) {
+    const { id } = listener.run ?? {};
+    if (id === undefined || runs.isOver(id)) return;
+    if (!quietly) access.abort(id);
+    if (!runs.isCancelling(id)) runs.get(id)?.cancel();
+  }
+
+  function end() {
+    reader = undefined;
+    signal?.removeEventListener('abort', onAbort);
+    listener.stop();
+    release();
+    stopTools?.();
+    stopPatience?.();
+    // A duplicated tab that asks at the same time must have given up before.
+    if (lock) env.setTimer(lock.release, 2 * lockPatience);
+    lock = undefined;
+    queue = [];
+    wake();
+    others.delete(self);
+  }
+
   const self: AgUiRun = {
     ...identity,
     key: saved?.key,
     get current() {
-      return current;
+      return listener.run;
     },
     get reading() {
       return !!reader;
     },
     owns: (id) => ids.includes(id),
-    read(signal) {
-      const mine = {};
+    read(given) {
       let attached = false;
       return {
         next() {
-          if (!attached) attach(mine, signal);
+          if (!attached) attach(this, given);
           attached = true;
-          return pull(mine);
+          return pull(this);
         },
         async return() {
-          if (reader === mine) {
+          attached = true;
+          if (reader === this) {
             reader = undefined;
             release();
             wake();
-            if (self.bridge?.phase === 'ended') self.end();
+            if (self.bridge?.phase === 'ended') end();
           }
-          attached = true;
           return { done: true, value: undefined };
         },
         [Symbol.asyncIterator]() {
@@ -407,8 +344,9 @@ export function createAgUiRun(
         },
       };
     },
-    transform({ event, cursor, cancelled, tool }) {
+    transform({ runId: id, event, cursor, tool }) {
       const bridge = self.bridge!;
+      const { type } = event;
       told = event;
       behind = cursor ? 0 : behind + 1;
       place = cursor ?? place;
@@ -421,42 +359,27 @@ export function createAgUiRun(
         }
         return bridge.answerTool(toolCallId, answer);
       }
+      if (!runs.isCancelling(id) || bridge.phase === 'ending') return bridge.push(event);
       // Once a run was cancelled, every end but success is its cancellation.
-      if (cancelled && bridge.phase !== 'ending' && isFailure(event)) {
-        return bridge.cancel(self.reason);
-      }
-      const events = bridge.push(event);
-      return cancelled && bridge.phase === 'held'
-        ? [...events, ...bridge.cancel(self.reason)]
-        : events;
+      const isEnd =
+        type === 'RUN_ERROR' || (type === 'RUN_FINISHED' && event.outcome?.type === 'cancelled');
+      const events = isEnd ? [] : bridge.push(event);
+      return isEnd || bridge.phase === 'held' ? [...events, ...bridge.cancel(self.reason)] : events;
     },
-    goOn() {
-      const { key, bridge } = self;
-      const resume = bridge?.phase === 'held' && bridge.resume;
-      if (resume && key !== undefined && !ids.includes(key)) start({ resume }, key);
+    flush() {
+      const bridge = self.bridge!;
+      const { status } = listener.run?.getSnapshot() ?? {};
+      const isUntold = bridge.phase === 'running';
+      if (isUntold && status === 'cancelled') return bridge.cancel(self.reason);
+      const last =
+        isUntold && status === 'finished' ? bridge.push({ type: 'RUN_FINISHED' } as AgUiEvent) : [];
+      return [...last, ...bridge.flush()];
     },
-    cancel(quietly) {
-      const id = current?.id;
-      if (id === undefined || runs.isOver(id)) return;
-      if (!quietly) access.abort(id);
-      if (!runs.isCancelling(id)) runs.get(id)?.cancel();
-    },
-    wake: () => wake(),
+    goOn,
+    cancel,
+    wake: look,
     save: () => ({ ids, place, behind, key: self.key, messages }),
-    end() {
-      reader = undefined;
-      signal?.removeEventListener('abort', onAbort);
-      unlisten();
-      release();
-      stopTools?.();
-      stopPatience?.();
-      // A duplicated tab that asks at the same time must have given up before.
-      if (lock) env.setTimer(lock.release, 2 * lockPatience);
-      lock = undefined;
-      queue = [];
-      wake();
-      options.onEnd(self);
-    },
+    end,
   };
   return self;
 }

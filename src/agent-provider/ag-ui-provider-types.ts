@@ -21,7 +21,7 @@ export interface AgUiRequest {
 export interface AgUiChunk {
   readonly runId: string;
   /** Absent for an event without a place in its log. */
-  readonly offset?: number | string;
+  readonly offset?: number | string | undefined;
   readonly event: AgUiEvent;
 }
 

@@ -6,8 +6,8 @@ import { getWire } from '../client/wire.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createAgUiBridge } from './ag-ui-bridge.ts';
 import { executeAgUiCommand } from './ag-ui-provider-commands.ts';
+import type { AgUiCursor } from './ag-ui-provider-listener.ts';
 import {
-  type AgUiCursor,
   type AgUiRun,
   type AgUiRunChunk,
   createAgUiRun,
@@ -76,11 +76,7 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
     saved?: SavedAgUiRun,
   ): AgUiRun {
     const agent = getAgent(sessionId) as AgUiAgent<unknown>;
-    return createAgUiRun(
-      { sessionId, runId, events, agent },
-      { clientTools, others: runs, onEnd: (run) => runs.delete(run) },
-      saved,
-    );
+    return createAgUiRun({ sessionId, runId, events, agent }, runs, clientTools, saved);
   }
 
   // A run that nobody reads gives way to the next one of its session.
@@ -168,7 +164,7 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
       return { sessionId, runId, input };
     },
     transformChunk: (chunk, context) => (context as AgUiRun).transform(chunk),
-    flush: (context) => (context as AgUiRun).bridge!.flush(),
+    flush: (context) => (context as AgUiRun).flush(),
     transformError(error, context) {
       const run = context as AgUiRun;
       // An input that cannot be read has begun nothing.

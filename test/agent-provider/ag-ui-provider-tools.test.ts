@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgUiClientTool } from '../../src/agent-provider/ag-ui-provider-types.ts';
+import type { LockManagerLike } from '../../src/internal/environment.ts';
 import { createFakeLocks } from '../helpers/fake-locks.ts';
 import {
   createPage,
@@ -281,19 +282,15 @@ describe('a tool of the page', () => {
 });
 
 describe('a duplicated tab', () => {
-  it('runs no tools of the run of its original', async () => {
-    const locks = createFakeLocks();
-    const slow = createSlowTool();
-    const page = await calling({ where: slow.tool }, undefined, { locks: locks.page() });
-    await page.world.clock.advance(0);
-    expect(slow.calls.length).toBe(1);
+  /** A copy of a page, as its user makes it. */
+  async function duplicate(page: Page, locks: LockManagerLike, tool: AgUiClientTool) {
     const copied = createPage(
       {
         server: page.server,
         clock: page.world.clock,
         storage: page.world.storage.copy(),
-        locks: locks.page(),
-        provider: { clientTools: { where: slow.tool } },
+        locks,
+        provider: { clientTools: { where: tool } },
       },
       page.write(),
     );
@@ -302,6 +299,15 @@ describe('a duplicated tab', () => {
       sessionId: 's',
       runId: 'r',
     });
+    await copied.settle();
+    return copied;
+  }
+
+  it('runs no tools of the run of its original', async () => {
+    const locks = createFakeLocks();
+    const slow = createSlowTool();
+    const page = await calling({ where: slow.tool }, undefined, { locks: locks.page() });
+    const copied = await duplicate(page, locks.page(), slow.tool);
     await copied.world.clock.advance(5_000);
     expect(slow.calls.length).toBe(1);
     slow.answer('here');
@@ -315,5 +321,27 @@ describe('a duplicated tab', () => {
     await copied.command('run.cancel', {});
     await copied.settle();
     expect(copied.lines.at(-1)).toMatch(/run.cancelled/);
+  });
+
+  it('runs none either where the original is through at once', async () => {
+    const locks = createFakeLocks();
+    const ran: string[] = [];
+    const page = createPage({
+      locks: locks.page(),
+      provider: { clientTools: { where: () => void ran.push('original') } },
+    });
+    page.run({});
+    await page.settle();
+    page.server.append('r', runStarted());
+    await page.settle();
+    const copied = await duplicate(page, locks.page(), () => void ran.push('copy'));
+    page.server.append('r', ...toolCall('t', 'where'), runFinished('r'));
+    page.server.end('r', 'finished');
+    await page.settle();
+    await finish(page);
+    await page.world.clock.advance(60_000);
+    expect(page.lines.at(-1)).toMatch(/run.completed/);
+    expect(copied.lines.at(-1)).toMatch(/tool.running t/);
+    expect(ran).toEqual(['original']);
   });
 });
