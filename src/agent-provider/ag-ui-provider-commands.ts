@@ -43,11 +43,14 @@ export async function* executeAgUiCommand(
     const { approvalId, decision, data } = command.payload;
     const events = bridge.answer(approvalId, decision, data);
     run.key = command.idempotencyKey;
+    run.paused = true;
     try {
       yield* events;
     } finally {
+      run.paused = false;
       // The answers are given, whatever becomes of who gave the last one.
       run.goOn();
+      run.wake();
     }
   } else if (command.type === 'tool.retry') {
     const call = bridge.tool(command.payload.toolCallId);

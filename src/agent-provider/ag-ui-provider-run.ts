@@ -45,6 +45,8 @@ export interface AgUiRun {
   reason?: string | undefined;
   /** Names the AG-UI run that answers the interrupts. */
   key?: string | undefined;
+  /** What a command tells comes before the next chunk. */
+  paused?: boolean;
   /** The AG-UI run under way, or the last one. */
   readonly current: Run<AgUiEvent, AgUiOffset> | undefined;
   /** Somebody reads it. */
@@ -231,7 +233,7 @@ export function createAgUiRun(
           lost = false;
           listener.follow(ids.at(-1)!, place, behind);
         }
-        const value = queue.shift();
+        const value = self.paused ? undefined : queue.shift();
         if (value) {
           const [next] = queue;
           given = value;
@@ -240,7 +242,7 @@ export function createAgUiRun(
             next && next.cursor?.offset === value.offset && next.runId === value.runId;
           return { done: false, value: inFrame ? { ...value, cursor: undefined } : value };
         }
-        if (isOver()) {
+        if (!self.paused && isOver()) {
           end();
           break;
         }

@@ -234,6 +234,31 @@ describe('two interrupts', () => {
     ]);
   });
 
+  it('are answered while the server goes on by itself, and no event is lost', async () => {
+    const page = createPage();
+    page.run({});
+    await page.settle();
+    page.server.append('r', runStarted(), ...toolCall('t1'));
+    page.server.append('r', interrupted('r', { id: 'i1', toolCallId: 't1' }, { id: 'i2' }));
+    await page.settle();
+    const command = approve(page);
+    page.server.append('r', runStarted('r'), textStart(), text('one'));
+    await command;
+    await page.settle();
+    page.server.append('r', text(' two'), textEnd(), runFinished('r'));
+    page.server.end('r', 'finished');
+    await page.settle();
+    expect(page.lines.slice(6, 11)).toEqual([
+      '6 approval.resolved i1 approved',
+      '7 approval.resolved i2 expired',
+      '8 message.started m',
+      '9 message.delta m one',
+      '10 message.delta m  two',
+    ]);
+    expect(page.lines.at(-1)).toMatch(/run.completed/);
+    expect(faultsOf(page)).toEqual([]);
+  });
+
   it('are expired by a cancel, with an end at once', async () => {
     const page = await asking();
     await approve(page);

@@ -210,6 +210,18 @@ describe('a run', () => {
     expect(faultsOf(page)).toEqual([]);
   });
 
+  it('that has finished stays so, whatever comes behind it', async () => {
+    const page = createPage();
+    page.run();
+    await page.settle();
+    page.server.append('r', runStarted(), textStart(), text('one'), textEnd(), runFinished());
+    page.server.append('r', event('RUN_ERROR', { message: 'late' }), text('late'));
+    page.server.end('r', 'error');
+    await page.settle();
+    expect(page.lines.slice(5)).toEqual(['5 message.completed m', '6 run.completed']);
+    expect(page.reading.outcome).toBe('ended');
+  });
+
   it('goes on behind a first end, until the server says that it is over', async () => {
     const page = createPage();
     page.run();
@@ -370,6 +382,14 @@ describe('an aborted run', () => {
     page.run();
     await page.settle();
     page.server.append('r', runStarted(), event('STEP_STARTED', { stepName: 'look' }));
+    page.server.append(
+      'r',
+      event('ACTIVITY_SNAPSHOT', { messageId: 'p', activityType: 'plan', content: {} }),
+    );
+    page.server.append(
+      'r',
+      event('REASONING_MESSAGE_START', { messageId: 'z', role: 'reasoning' }),
+    );
     page.server.append('r', textStart(), text('Hel'), ...toolCall('t').slice(0, 2));
     await page.settle();
     page.reading.controller.abort();
@@ -377,9 +397,11 @@ describe('an aborted run', () => {
     expect(page.server.received.at(-1)).toEqual({ type: 'cancel', runId: 'r' });
     expect(page.provider.getAgent('s').getSnapshot().status).toBe('aborted');
     const before = page.lines.length;
-    expect(page.lines.slice(-4)).toEqual([
+    expect(page.lines.slice(-6)).toEqual([
       expect.stringMatching(/tool.cancelled t/),
       expect.stringMatching(/message.cancelled m/),
+      expect.stringMatching(/reasoning.cancelled z/),
+      expect.stringMatching(/artifact.failed p cancelled/),
       expect.stringMatching(/task.cancelled/),
       expect.stringMatching(/run.cancelled/),
     ]);
