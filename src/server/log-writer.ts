@@ -5,7 +5,7 @@ import type { RunEndStatus, RunLog } from './run-log.ts';
 
 /** Writes one run's log: events of one burst go together, and a store that is away for a while loses none. */
 export interface LogWriter {
-  /** Takes an event; the promise, if any, says when there is room for more. Rejects with what `append` rejected with. */
+  /** Takes an event; the promise, if any, says when there is room for more. */
   push(event: unknown, json: string): Promise<void> | undefined;
   /** Writes what was taken. Rejects with what `append` rejected with. */
   flush(): Promise<void>;
@@ -21,13 +21,14 @@ const patience = 24;
 /** How long a store may be away before a run is given up, in ms. */
 const longestOutage = 60_000;
 
-/** Make the writer of a run's log, which is empty. */
+/** Make the writer of a run's log, which is empty; `failed` is told why no more is written. */
 export function createLogWriter(
   { setTimer }: Pick<Environment, 'setTimer'>,
   log: RunLog,
   runId: string,
   epoch: string,
   report: (error: unknown) => void,
+  failed: (error: unknown) => void,
 ): LogWriter {
   let events: unknown[] = [];
   let json: string[] = [];
@@ -88,6 +89,7 @@ export function createLogWriter(
     } catch (error) {
       failure = Promise.reject(error);
       failure.catch(() => {});
+      failed(error);
       throw error;
     } finally {
       flushing = undefined;
@@ -97,7 +99,7 @@ export function createLogWriter(
   function flush(): Promise<void> {
     if (failure) return failure;
     flushing ??= run();
-    // Told by the next `push` or `flush`.
+    // Who does not wait for it is told by `failed`.
     flushing.catch(() => {});
     return flushing;
   }
@@ -112,15 +114,14 @@ export function createLogWriter(
 
   return {
     push(event, text) {
-      if (failure) return failure;
       events.push(event);
       json.push(text);
       size += text.length;
       if (events.length >= batchLimit || size >= batchSize) {
         // A generator that never waits must let others work: a timer does, a promise does not.
-        const room = flush().then(() => pause(0));
-        room.catch(() => {});
-        return room;
+        return flush()
+          .catch(() => {})
+          .then(() => pause(0));
       }
       left = patience;
       if (!isWaiting) {

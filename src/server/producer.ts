@@ -47,7 +47,9 @@ export function createProducer(context: ProducerContext, execution: Execution): 
   const { environment, log, maxEvents, cancelGrace, describeError } = context;
   const { runId, epoch, threadId } = execution;
   const report = (error: unknown) => context.report(error, runId);
-  const writer = createLogWriter(environment, log, runId, epoch, report);
+  const writer = createLogWriter(environment, log, runId, epoch, report, (error) => {
+    if (!isOver) void failToWrite(error);
+  });
   const open = createOpenItems();
   const abort = new AbortController();
   let iterator: AsyncIterator<unknown> | undefined;
@@ -196,12 +198,13 @@ export function createProducer(context: ProducerContext, execution: Execution): 
       const source = execution.run(abort.signal);
       iterator = source?.[Symbol.asyncIterator]?.();
       if (!iterator) throw new TypeError('The agent gave no async iterable.');
-      while (!isOver) {
+      for (;;) {
         const { done: isDone, value } = await iterator.next();
         if (isOver) return;
         if (isDone) break;
         const room = take(value);
-        if (room && !(await room.then(() => true, failToWrite))) return;
+        if (room) await room;
+        if (isOver) return;
       }
     } catch (error) {
       if (!isOver) await fail(error);
