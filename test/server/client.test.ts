@@ -72,7 +72,7 @@ describe.each([false, true])('our client, plain: %s', (plain) => {
     for (; cuts < 12 && agent.getSnapshot().status === 'running'; cuts++) {
       const { accepted } = proxy;
       // In the middle of frames, also of long ones.
-      proxy.cutAfter(1 + random() * 4_000, 'down', random() < 0.5 ? 'rst' : 'fin');
+      proxy.cutAfter(1 + Math.floor(random() * 4_000), 'down', random() < 0.5 ? 'rst' : 'fin');
       await until(() => proxy.accepted > accepted || agent.getSnapshot().status !== 'running');
     }
     await until(() => agent.getSnapshot().status !== 'running');
