@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAgentChat } from '../../src/agent-provider/agent-chat.ts';
+import { createAgentChatProjection } from '../../src/agent-provider/agent-chat-projection.ts';
 import type { MessageInfo } from '../../src/agent-provider/chat-types.ts';
 import type { AgentMessageState } from '../../src/agent-provider/state-types.ts';
 import { createFixture, createPageClock, createScene } from './chat-fixture.ts';
@@ -39,6 +40,28 @@ describe('the messages', () => {
     expect(after.messages[1]).not.toBe(before.messages[1]);
     expect(before.messages[1]?.message.content).toBe('On');
     expect(after.messages[1]?.message.content).toBe('On and');
+  });
+
+  it('cost a copy of their array where one of 5,000 changes', () => {
+    const message = (content: string) => ({ role: 'assistant', content }) as AgentMessageState;
+    const state = new Map(Array.from({ length: 5_000 }, (_, i) => [`${i}`, message('x')]));
+    let reads = 0;
+    const projection = createAgentChatProjection((key) => {
+      reads++;
+      return state.get(key);
+    }, noop);
+    for (const key of state.keys()) projection.touch(key);
+    const before = projection.getMessages();
+    expect(before).toHaveLength(5_000);
+    reads = 0;
+    for (let i = 0; i < 100; i++) {
+      state.set('2500', message(`${i}`));
+      for (let times = 0; times < 10; times++) projection.touch('2500');
+      projection.getMessages();
+    }
+    expect(reads).toBe(100);
+    const after = projection.getMessages();
+    expect(after.filter((info, i) => info !== before[i]).map(({ id }) => id)).toEqual(['2500']);
   });
 
   it('have the status that the table says', async () => {
@@ -223,6 +246,36 @@ describe('a parser', () => {
     fixture.run.say(['reasoning.started', { reasoningId: 'r' }]);
     await clock.flush();
     expect(chat.getSnapshot().parsedMessages).toBe(after.parsedMessages);
+  });
+
+  it('is not asked again for a message that only moves', async () => {
+    const asked: unknown[] = [];
+    const { chat, fixture, clock } = parsing(({ content }) => {
+      asked.push(content);
+      return Array.from(String(content));
+    });
+    chat.setMessages([local('a', 'AA'), local('b', ''), local('c', 'C')]);
+    chat.onRequest({ prompt: 'Hi' });
+    await clock.flush();
+    const shown = () => chat.getSnapshot().parsedMessages.map(({ message }) => message);
+    expect(shown().join('')).toBe('AACHi');
+    const [first] = chat.getSnapshot().parsedMessages;
+    asked.length = 0;
+    chat.setMessages((list) => [...list].reverse());
+    expect(shown().join('')).toBe('HiCAA');
+    expect(chat.getSnapshot().parsedMessages[3]).toBe(first);
+    chat.removeMessage('c');
+    expect(shown().join('')).toBe('HiAA');
+    chat.setMessages((list) => [local('n', 'N'), ...list]);
+    expect(shown().join('')).toBe('NHiAA');
+    expect(asked).toEqual(['N']);
+    fixture.run.say('O', 'n');
+    chat.setMessage('n', { message: { ...local('n', 'MM').message } });
+    await clock.flush();
+    expect(shown().join('')).toBe('MMHiAAOn');
+    expect(asked).toEqual(['N', 'MM', 'On']);
+    chat.setMessages([]);
+    expect(shown()).toEqual([]);
   });
 
   it('that gives one in a list, or none, keeps ids apart all the same', () => {
