@@ -81,8 +81,11 @@ export function createAgentChatActions(options: AgentChatActionsOptions): AgentA
       });
       commands.settle(command);
     } catch (cause) {
-      commands.settle(command, toCommandError(cause, controller.signal.aborted));
-      throw cause;
+      const { aborted } = controller.signal;
+      // The end of the run is what a cancellation asks for, whoever brings it.
+      const isDone = aborted && command.type === 'run.cancel';
+      commands.settle(command, isDone ? undefined : toCommandError(cause, aborted));
+      if (!isDone) throw cause;
     }
     return { commandId, idempotencyKey };
   }

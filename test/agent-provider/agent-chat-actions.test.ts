@@ -355,6 +355,17 @@ describe('the end of a run', () => {
     refused(() => actions.cancelRun({ runId }), 'invalid-argument', /not running/);
   });
 
+  it('by the stream is a success of the command that asked for it', async () => {
+    const { scene, runId, actions, sent, clock, run } = await begin();
+    const result = actions.cancelRun({ runId });
+    await clock.flush();
+    run.say(['run.cancelled', { reason: 'Asked' }]);
+    expect(await result).toMatchObject({ commandId: sent[0]?.command.commandId });
+    expect(sent[0]?.signal.aborted).toBe(true);
+    expect(scene.statuses).toEqual(['cancelled']);
+    expect(scene.snapshot.commandStates).toEqual({});
+  });
+
   it('is not brought by a command that only asks for it', async () => {
     const { scene, runId, actions, sent, clock } = await begin();
     const result = actions.cancelRun({ runId });
