@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const all = ['reducer', 'patch', 'client'];
+const all = ['reducer', 'patch', 'client', 'redis-log'];
 const chosen = process.argv.slice(2);
 
 for (const name of chosen.length ? chosen : all) {
