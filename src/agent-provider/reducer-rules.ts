@@ -33,7 +33,10 @@ export interface Rule {
 }
 
 const families: Readonly<
-  Record<Rule['kind'], readonly [Rule['record'], id?: string, status?: string, opens?: Fields]>
+  Record<
+    Rule['kind'],
+    readonly [Rule['record'], id?: string | undefined, status?: string, opens?: Fields]
+  >
 > = {
   session: ['sessions'],
   run: ['runs', undefined, 'running'],

@@ -3,7 +3,7 @@ import { RunSocketError } from '../internal/errors.ts';
 import { createListeners } from '../internal/observable.ts';
 import type { AgentEvent } from './event-types.ts';
 import { reduceNode } from './reducer.ts';
-import { createInitialAgentState, toNode, toState } from './state-node.ts';
+import { createInitialAgentState, type StateNode, toNode, toState } from './state-node.ts';
 import type { AgentProtocolIssue, AgentState } from './state-types.ts';
 
 /** What a store does about an event against the rules: note an issue, or throw. */
@@ -65,28 +65,29 @@ export function createAgentStore({
     if (destroyed) throw new RunSocketError('closed', 'AgentStore has been destroyed.');
   };
   const getSnapshot = (): AgentState => toState(node);
-  const show = (next: typeof node): void => {
-    node = next;
-    listeners.emit();
-  };
-  const batch = (events: readonly AgentEvent[]): AgentState => {
-    check();
-    let next = node;
-    for (const event of events) {
-      next = reduceNode(next, event, protocolMode === 'strict' ? refuse : undefined);
+  const show = (next: StateNode, always?: boolean): AgentState => {
+    if (always || next !== node) {
+      node = next;
+      listeners.emit();
     }
-    if (next !== node) show(next);
     return getSnapshot();
   };
+  const reduce = (from: StateNode, event: AgentEvent): StateNode =>
+    reduceNode(from, event, protocolMode === 'strict' ? refuse : undefined);
 
   return {
     getSnapshot,
-    dispatch: (event) => batch([event]),
-    batch,
+    dispatch(event) {
+      check();
+      return show(reduce(node, event));
+    },
+    batch(events) {
+      check();
+      return show(events.reduce(reduce, node));
+    },
     reset(state = createInitialAgentState()) {
       check();
-      show(toNode(state));
-      return getSnapshot();
+      return show(toNode(state), true);
     },
     subscribe(listener) {
       check();
