@@ -17,7 +17,7 @@ export interface LiveAgentRun {
   readonly last: number;
   /** The consumer was given a terminal event of the run. */
   readonly ended: boolean;
-  /** Gives one event to `consumer`, and before a terminal event what closes the entities that it leaves open; nothing once the run has ended. */
+  /** Gives one event to `consumer`, and before a terminal event what closes the entities that it leaves open. Not to be called once the run has ended. */
   give(event: AgentEvent, consumer: (event: AgentEvent) => void, isCommand?: boolean): void;
 }
 
@@ -76,7 +76,6 @@ export function createLiveAgentRun(
     last: streamed,
     ended: false,
     give(event: AgentEvent, consumer: (event: AgentEvent) => void, isCommand?: boolean) {
-      if (self.ended) return;
       const end = getRunEnd(event);
       const given = end ? open.closings(end) : [];
       // A stream with a factory of its own does not know what sequences the commands have used.

@@ -81,7 +81,6 @@ export async function runAgentCommand(options: RunAgentCommandOptions): Promise<
       last = event.sequence;
       if (live) live.give(event, onEvent, true);
       else onEvent(event);
-      throwIfAborted();
     }
   } finally {
     signal?.removeEventListener('abort', onAbort);

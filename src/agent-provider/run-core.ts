@@ -180,7 +180,7 @@ export function runCore<Input, Request, Chunk, Context>(
       return outcome;
     } catch (error) {
       outcome = 'ended';
-      throw fatal ? fatal.error : error;
+      throw error;
     } finally {
       unregister();
       signal?.removeEventListener('abort', onAbort);

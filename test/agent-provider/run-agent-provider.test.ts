@@ -144,17 +144,25 @@ describe('a run', () => {
     ]);
   });
 
-  it('leaves a transport whose chunk could not be read, and aborts it', async () => {
+  it('aborts a transport whose chunk could not be read, and leaves it', async () => {
+    const seen: boolean[] = [];
     const provider = createFixture({
+      transport: {
+        kind: 'async-iterable',
+        async *open(_request, signal) {
+          try {
+            yield message();
+          } finally {
+            seen.push(signal.aborted);
+          }
+        },
+      },
       transformChunk() {
         throw new Error('oops');
       },
     });
-    const { done } = run(provider);
-    provider.pipes[0]!.push(message());
-    await done;
-    expect(provider.pipes[0]!.left).toBe(true);
-    expect(provider.signals[0]!.aborted).toBe(true);
+    await run(provider).done;
+    expect(seen).toEqual([true]);
   });
 
   it('rejects with what transformError throws', async () => {
@@ -423,6 +431,79 @@ describe('an aborted run', () => {
     controller.abort();
     await done;
     expect(lines(events).slice(7)).toEqual(cancelled);
+  });
+
+  it('drops a chunk that has come and was not looked at yet', async () => {
+    let bring = (_result: IteratorResult<Script>) => {};
+    const next = new Promise<IteratorResult<Script>>((resolve) => {
+      bring = resolve;
+    });
+    const { events, controller, done } = started({
+      transport: {
+        kind: 'async-iterable',
+        open: () => ({ [Symbol.asyncIterator]: () => ({ next: () => next }) }),
+      },
+    });
+    next.then(() => controller.abort());
+    bring({ done: false, value: message() });
+    await done;
+    expect(lines(events)).toEqual(['0 run.started', '1 run.cancelled']);
+  });
+
+  it('is never told as completed, however close its end was', async () => {
+    const ends = new Set<string | undefined>();
+    for (let turns = 0; turns < 20; turns++) {
+      const controller = new AbortController();
+      const events: AgentEvent[] = [];
+      const late: string[] = [];
+      const { done } = run(
+        createFixture({
+          transport: {
+            kind: 'async-iterable',
+            async *open() {
+              yield* [];
+            },
+          },
+        }),
+        {
+          run: { sessionId: 's', runId: 'r', signal: controller.signal },
+          onEvent(event) {
+            events.push(event);
+            if (controller.signal.aborted) late.push(event.type);
+          },
+        },
+      );
+      for (let turn = 0; turn < turns; turn++) await undefined;
+      controller.abort();
+      await done;
+      expect(events).toHaveLength(2);
+      expect(late).not.toContain('run.completed');
+      ends.add(events[1]?.type);
+    }
+    expect([...ends].sort()).toEqual(['run.cancelled', 'run.completed']);
+  });
+
+  it('gives out nothing more where the consumer throws at what transformError says', async () => {
+    const error = new Error('consumer');
+    const seen: string[] = [];
+    const { controller, done, state } = started(
+      {
+        transformError: (_error, { events }) => [
+          events.create('tool.cancelled', { toolCallId: 'c' }),
+        ],
+      },
+      {
+        onEvent({ type }) {
+          seen.push(type);
+          if (type === 'tool.cancelled') throw error;
+        },
+      },
+    );
+    await settle();
+    controller.abort();
+    await done;
+    expect(state.error).toBe(error);
+    expect(seen.at(-1)).toBe('tool.cancelled');
   });
 
   it('gives transformError an AbortError, whatever the reason is, and the reason to run.cancelled', async () => {

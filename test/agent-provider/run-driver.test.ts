@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentEvent } from '../../src/agent-provider/event-types.ts';
+import { findLiveAgentRun } from '../../src/agent-provider/live-agent-run.ts';
 import { runAgentCommand } from '../../src/agent-provider/run-agent-command.ts';
 import { driveAgentProvider } from '../../src/agent-provider/run-driver.ts';
 import type { DriveOptions } from '../../src/agent-provider/run-driver-types.ts';
@@ -295,6 +296,21 @@ describe('detach()', () => {
     expect(seen).toEqual(['run.started', 'message.started', 'message.delta']);
     expect(cursors.map((one) => (one as unknown[])[0])).toEqual([7]);
     expect(state.outcome).toBe('detached');
+    expect(fixture.pipes[0]!.asked).toBe(1);
+  });
+
+  it('lets the run fail where its chunk under way cannot be read', async () => {
+    const fixture = createResumable({
+      transformChunk() {
+        driver.detach();
+        throw new Error('oops');
+      },
+    });
+    const { clock, driver, events, state } = drive(fixture);
+    fixture.pipes[0]!.push(at(0, message()));
+    await clock.advance(0);
+    expect(lines(events)).toEqual(['0 run.started', '1 run.failed']);
+    expect(state.outcome).toBe('ended');
   });
 
   it('changes nothing behind the end of the run', async () => {
@@ -466,6 +482,25 @@ describe('going on with a run', () => {
     expect(second.state.outcome).toBe('ended');
   });
 
+  it('in the same moment leaves it to be found by its commands', async () => {
+    const fixture = createResumable();
+    const first = drive(fixture);
+    fixture.pipes[0]!.push(at(0, message()));
+    await first.clock.advance(0);
+    first.driver.detach();
+    const second = drive(fixture, {
+      resume: { cursor: 0, context: { live: first.driver.context }, open: first.events },
+    });
+    await second.clock.advance(0);
+    expect(first.state.outcome).toBe('detached');
+    const { provider } = fixture;
+    const run = { sessionId: 's', runId: 'r' };
+    expect(findLiveAgentRun(provider, run)?.last).toBe(1);
+    second.controller.abort();
+    await second.clock.advance(0);
+    expect(findLiveAgentRun(provider, run)).toBeUndefined();
+  });
+
   it('can be detached and taken up again and again', async () => {
     const fixture = createResumable();
     const events: AgentEvent[] = [];
@@ -525,8 +560,8 @@ it('keeps two runs of one provider apart, whatever their ids are', async () => {
     type: 'run.cancel',
     commandId: 'c',
     idempotencyKey: 'i',
-    sessionId: ids[1][0],
-    runId: ids[1][1],
+    sessionId: ids[0][0],
+    runId: ids[0][1],
     timestamp: 1,
     payload: {},
   } as const;
@@ -546,5 +581,5 @@ it('keeps two runs of one provider apart, whatever their ids are', async () => {
     initialSequence: 0,
     onEvent() {},
   });
-  expect(initial).toBe(1);
+  expect(initial).toBe(2);
 });

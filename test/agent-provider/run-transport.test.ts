@@ -472,7 +472,7 @@ it.each(['with its end', 'before its end'])(
     if (how === 'with its end') server.end('a', 'finished');
     const seen: unknown[] = [(await pending).value.event.n];
     await world.clock.advance(10_000);
-    server.runs.get('a')?.status ?? server.end('a', 'finished');
+    if (!server.runs.get('a')?.status) server.end('a', 'finished');
     for (let turn = 0; turn < 1_000; turn++) {
       await world.clock.advance(500);
       let result: IteratorResult<RunChunk<TestEvent>> | undefined;
@@ -556,6 +556,32 @@ it('cancels a run that it has stopped following', async () => {
   expect(server.runs.get('a')).toMatchObject({ cancels: 1, status: 'cancelled' });
   await expect(iterator.next()).rejects.toMatchObject({ name: 'AbortError' });
   expect(await iterator.next()).toEqual({ done: true, value: undefined });
+});
+
+it('leaves no listener on the signal', async () => {
+  const { world, transport, signal, server } = open();
+  let listeners = 0;
+  for (const [name, step] of [
+    ['addEventListener', 1],
+    ['removeEventListener', -1],
+  ] as const) {
+    const original = signal[name] as (...args: unknown[]) => void;
+    signal[name] = (...args: unknown[]) => {
+      listeners += step;
+      original.apply(signal, args);
+    };
+  }
+  const whole = readAll(transport.open({ runId: 'a', input: 1 }, signal));
+  const iterator = transport.open({ runId: 'b', input: 1 }, signal)[Symbol.asyncIterator]();
+  iterator.next();
+  await world.settle();
+  expect(listeners).toBe(2);
+  iterator.return?.();
+  server.append('a', finished('a'));
+  server.end('a', 'finished');
+  await world.settle();
+  expect(whole.ended).toBe(true);
+  expect(listeners).toBe(0);
 });
 
 it('reads two runs on one client side by side', async () => {
