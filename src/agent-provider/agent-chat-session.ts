@@ -177,6 +177,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
 
   function start(input: unknown) {
     used = true;
+    stopWatching ??= writer?.watch();
     if (storage && input !== undefined) {
       try {
         unsaveable ||= JSON.stringify(input) === undefined;
@@ -217,7 +218,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     shown = true;
     left = false;
     onActive();
-    stopWatching = writer?.watch();
+    stopWatching ??= writer?.watch();
     begin();
     loadDefaults();
     if (phase === 'ready') notifier.atOnce(runs.attach);
@@ -230,6 +231,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     runs.detach(conversationKey === undefined);
     writer?.flush();
     stopWatching?.();
+    stopWatching = undefined;
     forget();
     onIdle(disposed);
   }

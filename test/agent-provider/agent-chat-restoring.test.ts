@@ -465,19 +465,36 @@ describe('a checkpoint', () => {
   });
 
   it('of a run that nobody reads lets the next page go on', async () => {
-    const before = await begin();
+    const checkpointStorage = createMemoryAgentCheckpointStorage();
+    const before = createScene({ checkpointStorage });
     const leave = before.chat.subscribe(noop);
+    before.chat.onRequest({ prompt: 'Hi' });
+    await before.clock.advance(10);
     before.fixture.run.say('On');
     await before.clock.flush();
     leave();
-    before.page.dispatch('pagehide');
-    const again = createScene({ fixture: before.fixture, world: before });
-    expect(again.texts).toEqual(['Hi', 'On']);
+    await before.clock.advance(0);
+    expect(before.page.listeners).toBe(0);
+    before.fixture.run.say(' and on');
     const scene = reload(before.fixture);
+    expect(scene.texts).toEqual(['Hi', 'On']);
     scene.chat.subscribe(noop);
     before.fixture.run.finish();
     await scene.clock.flush();
+    expect(scene.texts).toEqual(['Hi', 'On and on']);
     expect(scene.statuses).toEqual(['completed']);
+  });
+
+  it('is written for a conversation that nobody listens to, too', async () => {
+    const before = createScene({ checkpointStorage: createMemoryAgentCheckpointStorage() });
+    before.chat.onRequest({ prompt: 'Hi' });
+    await before.clock.advance(10);
+    before.fixture.run.say('On');
+    await before.clock.flush();
+    before.page.dispatch('pagehide');
+    expect(reload(before.fixture).texts).toEqual(['Hi', 'On']);
+    before.chat.dispose();
+    expect(before.page.listeners).toBe(0);
   });
 });
 
