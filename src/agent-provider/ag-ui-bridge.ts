@@ -1,22 +1,17 @@
 import type { AgUiEvent } from '../ag-ui/events.ts';
+import type { ResumeEntry } from '../ag-ui/interrupts.ts';
 import { isObject, isText, textOf, type WireEvent } from '../ag-ui/thread-edits.ts';
 import { isRunSocketError, RunSocketError } from '../internal/errors.ts';
-import { applyActivity, applyActivityDelta, applyState } from './bridge-artifacts.ts';
+import { isAbortError } from './abortable.ts';
+import { applyActivity, applyState } from './bridge-artifacts.ts';
 import { applyCustom } from './bridge-custom.ts';
-import { type BridgeDraft, close, find, laneOf, toAgentError } from './bridge-entities.ts';
+import { type BridgeDraft, close, find, laneOf, openOf, toAgentError } from './bridge-entities.ts';
 import { applyMessagesSnapshot } from './bridge-messages.ts';
-import {
-  applyRunError,
-  applyRunFinished,
-  applyRunStarted,
-  beginRun,
-  endRun,
-} from './bridge-runs.ts';
-import { createBridgeState, restoreBridgeState, saveBridgeState } from './bridge-state.ts';
+import { applyRunEnd, applyRunStarted, beginRun, endRun } from './bridge-runs.ts';
+import { createBridgeState, saveBridgeState } from './bridge-state.ts';
 import {
   applyChunk,
   applySpan,
-  applyThinking,
   closeLane,
   endStream,
   extendStream,
@@ -30,40 +25,30 @@ import type { AgentEvent } from './event-types.ts';
 
 type Handler = (draft: BridgeDraft, event: WireEvent, kind: StreamKind) => void;
 
-const nothing: Handler = () => {};
+/** What the events of a stream do. */
+const streams: Readonly<Record<string, Handler>> = {
+  START: startStream,
+  CONTENT: extendStream,
+  ARGS: extendStream,
+  END: endStream,
+  CHUNK: applyChunk,
+};
 
-/** What each event does. One that is not here tells nothing at all. */
+/** What the others do. One that is not here tells nothing at all. */
 const handlers: Readonly<Record<string, Handler>> = {
   RUN_STARTED: applyRunStarted,
-  RUN_FINISHED: applyRunFinished,
-  RUN_ERROR: applyRunError,
+  RUN_FINISHED: applyRunEnd,
+  RUN_ERROR: applyRunEnd,
   STEP_STARTED: applyStep,
   STEP_FINISHED: applyStep,
-  TEXT_MESSAGE_START: startStream,
-  TEXT_MESSAGE_CONTENT: extendStream,
-  TEXT_MESSAGE_END: endStream,
-  TEXT_MESSAGE_CHUNK: applyChunk,
-  TOOL_CALL_START: startStream,
-  TOOL_CALL_ARGS: extendStream,
-  TOOL_CALL_END: endStream,
-  TOOL_CALL_CHUNK: applyChunk,
   TOOL_CALL_RESULT: applyResult,
   REASONING_START: applySpan,
   REASONING_END: applySpan,
-  REASONING_MESSAGE_START: startStream,
-  REASONING_MESSAGE_CONTENT: extendStream,
-  REASONING_MESSAGE_END: endStream,
-  REASONING_MESSAGE_CHUNK: applyChunk,
-  THINKING_START: nothing,
-  THINKING_END: nothing,
-  THINKING_TEXT_MESSAGE_START: applyThinking,
-  THINKING_TEXT_MESSAGE_CONTENT: applyThinking,
-  THINKING_TEXT_MESSAGE_END: applyThinking,
   STATE_SNAPSHOT: applyState,
   STATE_DELTA: applyState,
   MESSAGES_SNAPSHOT: applyMessagesSnapshot,
   ACTIVITY_SNAPSHOT: applyActivity,
-  ACTIVITY_DELTA: applyActivityDelta,
+  ACTIVITY_DELTA: applyActivity,
   SUBAGENT_STARTED: applySubagent,
   SUBAGENT_FINISHED: applySubagent,
   SUBAGENT_ERROR: applySubagent,
@@ -83,13 +68,15 @@ const handlers: Readonly<Record<string, Handler>> = {
  * const events = [...bridge.start(), ...log.flatMap(bridge.push), ...bridge.flush()];
  */
 export function createAgUiBridge(options: AgUiBridgeOptions): AgUiBridge {
-  const { restore, knownMessageIds = [] } = options;
-  const state =
-    restore === undefined
-      ? createBridgeState(knownMessageIds, options.state)
-      : restoreBridgeState(restore);
-  const { approvals, pending } = state;
+  const state = createBridgeState(options.restore);
+  const { entities, asked, pending, known } = state;
   const draft: BridgeDraft = { options, state, out: [] };
+  const local: WireEvent = { type: '' };
+  if (state.phase === 'new') {
+    for (const id of options.knownMessageIds ?? []) known.set(id, true);
+    const shared = { kind: 'artifact', id: '', key: 'state', content: options.state } as const;
+    entities.set('state', shared);
+  }
 
   function make(work: () => void): readonly AgentEvent[] {
     draft.out = [];
@@ -104,117 +91,104 @@ export function createAgUiBridge(options: AgUiBridgeOptions): AgUiBridge {
   }
 
   function fail(error: unknown): void {
-    endRun(draft, { how: 'failed', payload: { error: toAgentError(error, 'The run failed.') } });
+    endRun(draft, { how: 'failed', payload: { error: toAgentError(error, 'The run') } });
   }
 
-  const flush = () => {
-    if (state.end && state.phase === 'ending') endRun(draft, state.end);
+  function flush(): void {
+    if (state.phase === 'ending') endRun(draft, state.end!);
     else if (state.phase !== 'held') {
       fail({ code: 'stream_ended', message: 'The stream ended before the run.', retryable: true });
     }
-  };
-
-  const cancel = (reason?: string) => {
-    endRun(draft, { how: 'cancelled', payload: reason === undefined ? {} : { reason } });
-  };
-
-  function refuse(what: string, id: string): never {
-    throw new RunSocketError('invalid-argument', `${what} ${id} waits for no such answer.`);
   }
+
+  function cancel(reason?: string): void {
+    endRun(draft, { how: 'cancelled', payload: { reason } });
+  }
+
+  function refuse(id: string): never {
+    throw new RunSocketError('invalid-argument', `${id} waits for no such answer.`);
+  }
+
+  /** What waits for an answer, by the ids that its entities have. */
+  const waits = () =>
+    openOf(draft, /approval/).filter(
+      ({ key }) => asked.has(key.slice(8)) && state.phase === 'held',
+    );
 
   return {
     get phase() {
       return state.phase;
     },
-    start: () => make(() => beginRun(draft, { type: '' })),
+    start: () => make(() => beginRun(draft, local)),
     push(event: AgUiEvent) {
       const type: unknown = event?.type;
       const { phase } = state;
       if (
         !isText(type) ||
-        !Object.hasOwn(handlers, type) ||
         (phase === 'held' && !/^RUN_[SE]/.test(type)) ||
         (phase === 'ending' && /^RUN_[FE]/.test(type))
       ) {
         return [];
       }
-      const wire = event as WireEvent;
+      const [, family, verb = ''] =
+        /^(TEXT_MESSAGE|TOOL_CALL|REASONING_MESSAGE|THINKING_TEXT_MESSAGE)_(START|CONTENT|ARGS|END|CHUNK)$/.exec(
+          type,
+        ) ?? [];
+      const handler = family ? streams[verb] : Object.hasOwn(handlers, type) && handlers[type];
+      if (!handler) return [];
+      // Before AG-UI 1.0, thoughts had no id, and not always a start.
+      const isOld = family?.[1] === 'H';
+      const wire = (isOld ? { ...event, messageId: 'thinking' } : event) as WireEvent;
+      const kind =
+        family === 'TOOL_CALL' ? 'tool' : family === 'TEXT_MESSAGE' ? 'message' : 'reasoning';
       return make(() => {
         if (type !== 'RUN_STARTED') beginRun(draft, wire);
         // The others leave the open chunks of their lane alone, or see to them themselves.
         if (!/CHUNK|^RUN|^ACT|^SUB|^MES/.test(type)) closeLane(draft, wire, laneOf(wire));
-        handlers[type]!(
-          draft,
-          wire,
-          type[1] === 'O' ? 'tool' : type[2] === 'X' ? 'message' : 'reasoning',
-        );
+        if (isOld && verb === 'CONTENT') startStream(draft, wire, kind);
+        handler(draft, wire, kind);
       });
     },
     flush: () => make(flush),
     fail: (error) =>
       make(() => {
-        const { name, message } = Object(error);
-        if (name === 'AbortError' || isRunSocketError(error, 'aborted')) {
-          cancel(textOf(message) || undefined);
+        if (isAbortError(error) || isRunSocketError(error, 'aborted')) {
+          cancel(textOf((error as Error).message) || undefined);
         } else if (state.phase === 'ending') flush();
         else fail(error);
       }),
     cancel: (reason) => make(() => cancel(reason)),
     get waiting() {
-      return state.phase === 'held'
-        ? [...approvals].flatMap(([id, { answer }]) => (answer ? [] : id))
-        : [];
+      return waits().map(({ id }) => id);
     },
     answer(approvalId, decision, data) {
-      const approval = approvals.get(approvalId);
-      if (
-        state.phase !== 'held' ||
-        !approval ||
-        approval.answer ||
-        !/^(approved|rejected|modified)$/.test(decision)
-      ) {
-        refuse('Approval', approvalId);
-      }
-      const { id } = approval;
+      const approval = waits().find(({ id }) => id === approvalId);
+      if (!approval || !/^(approved|rejected|modified)$/.test(decision)) refuse(approvalId);
+      const interruptId = approval.key.slice(8);
       const payload =
         decision === 'rejected'
           ? { ...(isObject(data) && data), approved: false }
-          : data === undefined
-            ? { approved: true }
-            : data;
-      approvals.set(approvalId, {
-        id,
-        answer: { interruptId: id, status: 'resolved', payload },
-      });
-      return make(() =>
-        close(draft, { type: '' }, find(draft, 'approval', id), 'resolved', {
-          decision,
-          ...(data !== undefined && { data }),
-        }),
-      );
+          : (data ?? { approved: true });
+      asked.set(interruptId, { interruptId, status: 'resolved', payload });
+      return make(() => close(draft, local, approval, 'resolved', { decision, data }));
     },
     get resume() {
-      const answers = [...approvals.values()].flatMap(({ answer }) => answer ?? []);
-      return state.phase === 'held' && answers[0] && answers.length === approvals.size
-        ? answers
+      const answers = [...asked.values()];
+      return state.phase === 'held' && answers[0] && answers.every((answer) => answer)
+        ? (answers as ResumeEntry[])
         : undefined;
     },
     get pendingTools() {
-      return [...pending].map((toolCallId) => {
-        const { name = '', content } = find(draft, 'tool', toolCallId) ?? {};
+      return [...pending.keys()].map((toolCallId) => {
+        const { name = '', content } = find(draft, 'tool', toolCallId)!;
         return { toolCallId, name, arguments: textOf(content) ?? '' };
       });
     },
     answerTool(toolCallId, answer) {
-      if (!pending.has(toolCallId)) refuse('Tool call', toolCallId);
+      if (!pending.has(toolCallId)) refuse(toolCallId);
+      const { result, error } = answer as { readonly result?: unknown; readonly error?: unknown };
       return make(() => {
-        const { error, result } = answer as { readonly error?: unknown; readonly result?: unknown };
-        answerTool(
-          draft,
-          { type: '' },
-          toolCallId,
-          error ? { error: toAgentError(error, 'The tool failed.') } : { result },
-        );
+        answerTool(draft, local, find(draft, 'tool', toolCallId)!, result, error);
         pending.delete(toolCallId);
         if (!pending.size) state.phase = 'ending';
       });

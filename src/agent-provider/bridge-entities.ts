@@ -14,29 +14,20 @@ export interface BridgeDraft {
 
 type Payload = Readonly<Record<string, unknown>>;
 
-const openers: Readonly<Record<AgentEntityKind, string>> = {
-  message: 'started',
-  reasoning: 'started',
-  tool: 'requested',
-  approval: 'requested',
-  task: 'created',
-  artifact: 'created',
-};
-
 /** An event with nothing but its time, for what it only causes. */
 export function timeOf({ timestamp }: { readonly [key: string]: unknown }): WireEvent {
   return { type: '', timestamp };
 }
 
 /** An error as events take it: producers forget the message, and send what they like. */
-export function toAgentError(value: unknown, fallback: string, details?: unknown): AgentError {
+export function toAgentError(value: unknown, what: string, details?: unknown): AgentError {
   const { message, code, retryable } = Object(value);
   return {
-    message: textOf(message) || textOf(value) || fallback,
-    ...(isText(code) && { code }),
-    ...(typeof retryable === 'boolean' && { retryable }),
-    ...(details !== undefined && { details }),
-  };
+    message: textOf(message) || textOf(value) || `${what} failed.`,
+    code: textOf(code),
+    retryable: typeof retryable === 'boolean' ? retryable : undefined,
+    details,
+  } as AgentError;
 }
 
 /** The name of a payload's id. */
@@ -54,9 +45,12 @@ export function emit(
   base?: string,
 ): void {
   let meta: Record<string, unknown> | undefined;
-  if (isObject(metadata)) meta = { 'ag-ui.metadata': metadata };
-  if (isText(subagentRunId)) meta = { ...meta, 'ag-ui.subagentRunId': subagentRunId };
-  if (base !== undefined) meta = { ...meta, 'ag-ui.id': base };
+  const add = (key: string, value: unknown) => {
+    meta = { ...meta, [`ag-ui.${key}`]: value };
+  };
+  if (isObject(metadata)) add('metadata', metadata);
+  if (isText(subagentRunId)) add('subagentRunId', subagentRunId);
+  if (base !== undefined) add('id', base);
   out.push(
     options.events.create(type as never, payload as never, {
       timestamp: Number.isFinite(timestamp) ? (timestamp as number) : undefined,
@@ -77,67 +71,57 @@ export function tell(
   emit(draft, event, `${kind}.${verb}`, { [idKeyOf(kind)]: id, ...payload });
 }
 
-/** Whether an entity has not come to its end. */
-export function isOpen(
-  { state }: BridgeDraft,
-  entity: BridgeEntity | undefined,
-): entity is BridgeEntity {
-  return !!entity && state.open.has(entity.kind + entity.id);
-}
-
-/** An id that no entity of the kind has: `base`, or one made of it. */
-export function takeId(
-  { state: { used } }: BridgeDraft,
+/** An entity is there from now on. */
+export function register(
+  { state: { entities, used } }: BridgeDraft,
   kind: AgentEntityKind,
-  base: string,
-): string {
-  const first = base || kind;
-  let id = first;
-  // Counts on from the last alias: an id may be opened again and again.
-  let number = used.get(kind + id) ?? 0;
-  used.set(kind + id, Math.max(number, 1));
-  if (number) {
-    do id = `${first}~${++number}`;
-    while (used.has(kind + id));
-    used.set(kind + first, number).set(kind + id, 1);
-  }
-  return id;
+  id: string,
+  key: string,
+): BridgeEntity {
+  const entity = { kind, id, key, open: true };
+  used.set(kind + id, used.get(kind + id) ?? 1);
+  // What is opened again comes last.
+  entities.delete(key);
+  entities.set(key, entity);
+  return entity;
 }
 
-/** Open an entity; `key` finds it again, and `base` is AG-UI's id. */
+/** Open an entity by an event of `type`; `key` finds it again, and `base` is AG-UI's id. */
 export function open(
   draft: BridgeDraft,
   event: WireEvent,
-  kind: AgentEntityKind,
+  type: string,
   key: string,
   base: string,
   payload: Payload,
-  parentId: string | undefined,
+  parentId: string | null = taskOf(draft, event) ?? null,
 ): BridgeEntity {
-  const { entities, open } = draft.state;
-  const id = takeId(draft, kind, base);
-  const entity = { kind, id };
-  entities.set(key, entity);
-  open.set(kind + id, key);
+  const { used } = draft.state;
+  const kind = type.split('.')[0] as AgentEntityKind;
+  const first = base || kind;
+  let id = first;
+  // Counts on from the last alias: an id may be opened again and again.
+  let number = used.get(kind + first) ?? 0;
+  while (used.has(kind + id)) id = `${first}~${++number}`;
+  if (number) used.set(kind + first, number);
   emit(
     draft,
     event,
-    `${kind}.${openers[kind]}`,
+    type,
     { [idKeyOf(kind)]: id, ...payload },
-    parentId,
+    parentId ?? undefined,
     id === base ? undefined : base,
   );
-  return entity;
+  return register(draft, kind, id, key);
 }
 
 /** Forget what only an open entity needs. */
 export function forget({ state }: BridgeDraft, entity: BridgeEntity): void {
-  const { kind, id, lane } = entity;
-  state.open.delete(kind + id);
-  if (lane !== undefined) state.lanes.delete(lane);
-  delete entity.lane;
+  state.lanes.delete(entity.lane as string);
+  entity.lane = undefined;
+  entity.open = false;
   // An artifact's next delta starts from its content.
-  if (kind !== 'artifact') delete entity.content;
+  if (entity.kind !== 'artifact') entity.content = undefined;
 }
 
 /** Close an entity, unless it is. */
@@ -148,7 +132,7 @@ export function close(
   verb: string,
   payload?: Payload,
 ): void {
-  if (!isOpen(draft, entity)) return;
+  if (!entity?.open) return;
   const { content, diverged } = entity;
   forget(draft, entity);
   tell(
@@ -160,6 +144,11 @@ export function close(
   );
 }
 
+/** The entities that are open, in opening order. */
+export function openOf({ state }: BridgeDraft, kinds: RegExp = /./): BridgeEntity[] {
+  return [...state.entities.values()].filter(({ open, kind }) => open && kinds.test(kind));
+}
+
 /** Close what is open, the last opened first. */
 export function closeAll(
   draft: BridgeDraft,
@@ -168,10 +157,8 @@ export function closeAll(
   payload?: Payload,
   isAsked?: boolean,
 ): void {
-  const { entities, open } = draft.state;
-  for (const key of [...open.values()].reverse()) {
-    const entity = entities.get(key);
-    const kind = entity?.kind;
+  for (const entity of openOf(draft).reverse()) {
+    const { kind } = entity;
     if (kind === 'approval') close(draft, event, entity, 'resolved', { decision: 'expired' });
     else if (kind === 'artifact' && how === 'cancelled') {
       // There is no artifact.cancelled.

@@ -10,7 +10,7 @@ import {
 import { equalJson } from '../internal/equal-json.ts';
 import { applyActivity } from './bridge-artifacts.ts';
 import { toAgentContent } from './bridge-content.ts';
-import { type BridgeDraft, close, find, isOpen } from './bridge-entities.ts';
+import { type BridgeDraft, close, find } from './bridge-entities.ts';
 import type { BridgeEntity } from './bridge-state.ts';
 import { closeLanes, extend, startStream } from './bridge-streams.ts';
 import { applyResult, runTool, startTool } from './bridge-tools.ts';
@@ -30,10 +30,7 @@ function reconcile(
   const { content: old } = entity;
   if (isText(content) && isText(old) && content.startsWith(old)) {
     extend(draft, event, entity, content.slice(old.length));
-  } else if (entity.kind !== 'tool' && isOpen(draft, entity)) {
-    entity.content = content;
-    entity.diverged = true;
-  }
+  } else if (entity.kind !== 'tool') Object.assign(entity, { content, diverged: true });
 }
 
 /** Tell a whole message that is new, or what is new in one that is there. */
@@ -43,14 +40,14 @@ export function takeMessage(
   message: AgUiMessage,
   isNew: boolean,
 ): BridgeEntity | undefined {
-  const event: WireEvent = { ...message, type: '', timestamp, messageId: message.id };
-  const { role } = message;
+  const { role, id } = message;
+  const event: WireEvent = { ...message, type: '', timestamp, messageId: id };
   if (role === 'tool') {
     if (find(draft, 'tool', message.toolCallId)) applyResult(draft, event);
     return undefined;
   }
   if (role === 'activity') {
-    const old = find(draft, 'artifact', message.id);
+    const old = find(draft, 'artifact', id);
     if (old ? old.stale || !equalJson(old.content, message.content, comparedDepth) : isNew) {
       applyActivity(draft, event);
     }
@@ -58,29 +55,30 @@ export function takeMessage(
   }
   const calls = callsOf(message);
   const kind = kindOf(message);
-  const content = kind === 'message' ? toAgentContent(message.content) : textOf(message.content);
-  let entity = find(draft, kind, message.id);
+  const isAnswer = kind === 'message';
+  const content = isAnswer ? toAgentContent(message.content) : (textOf(message.content) ?? '');
+  let entity = find(draft, kind, id);
   if (entity) {
-    if (isOpen(draft, entity) && !entity.part) reconcile(draft, event, entity, content ?? '');
-  } else if (isNew && (content?.length || !calls[0])) {
-    entity = startStream(draft, event, kind, kind === 'message' ? content : undefined);
-    close(draft, event, entity, 'completed', kind === 'message' ? undefined : { content });
+    if (entity.open && !entity.part) reconcile(draft, event, entity, content);
+  } else if (isNew && (content[0] || !calls[0])) {
+    entity = startStream(draft, event, kind, isAnswer ? content : undefined);
+    close(draft, event, entity, 'completed', isAnswer ? undefined : { content });
   }
-  if (!isNew && !entity && !calls.some((call) => find(draft, 'tool', call?.id))) return entity;
-  for (const call of calls) {
-    const { name, arguments: args } = Object(call?.function);
-    const text = textOf(args);
-    const old = find(draft, 'tool', call?.id);
-    const source = {
-      ...event,
-      metadata: call?.metadata,
-      toolCallId: call?.id,
-      toolCallName: name,
-      parentMessageId: message.id,
-    };
-    if (old) {
-      if (text) reconcile(draft, source, old, text);
-    } else runTool(draft, source, startTool(draft, source, text));
+  if (isNew || entity || calls.some((call) => find(draft, 'tool', call?.id))) {
+    for (const call of calls) {
+      const { name, arguments: args } = Object(call?.function);
+      const text = textOf(args);
+      const old = find(draft, 'tool', call?.id);
+      const source = {
+        ...event,
+        metadata: call?.metadata,
+        toolCallId: call?.id,
+        toolCallName: name,
+        parentMessageId: id,
+      };
+      if (!old) runTool(draft, source, startTool(draft, source, text));
+      else if (text) reconcile(draft, source, old, text);
+    }
   }
   return entity;
 }
@@ -99,7 +97,7 @@ export function applyMessagesSnapshot(draft: BridgeDraft, event: WireEvent): voi
       known.has(message.id) ||
       find(draft, kindOf(message), message.id) ||
       find(draft, 'artifact', message.id) ||
-      (message.role === 'tool' && find(draft, 'tool', message.toolCallId)) ||
+      find(draft, 'tool', (message as WireEvent & AgUiMessage).toolCallId) ||
       callsOf(message).some((call) => find(draft, 'tool', call?.id)),
   );
   messages.forEach((message, index) => {

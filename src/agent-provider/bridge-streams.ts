@@ -1,25 +1,17 @@
 import { isText, textOf, type WireEvent } from '../ag-ui/thread-edits.ts';
-import {
-  type BridgeDraft,
-  close,
-  find,
-  isOpen,
-  laneOf,
-  open,
-  taskOf,
-  tell,
-  timeOf,
-} from './bridge-entities.ts';
+import { type BridgeDraft, close, find, laneOf, open, tell, timeOf } from './bridge-entities.ts';
 import type { BridgeEntity } from './bridge-state.ts';
 import { runTool, startTool } from './bridge-tools.ts';
 
 /** What streams. */
 export type StreamKind = 'message' | 'reasoning' | 'tool';
 
-/** The name of AG-UI's id of what streams. */
-export function wireKeyOf(kind: StreamKind): 'toolCallId' | 'messageId' {
-  return kind === 'tool' ? 'toolCallId' : 'messageId';
-}
+const wireIdOf = ({ toolCallId, messageId }: WireEvent, kind: StreamKind) =>
+  kind === 'tool' ? toolCallId : messageId;
+
+/** Where a lane stands: another one for every reasoning message. */
+const markOf = ({ state }: BridgeDraft, lane: string) =>
+  `${lane} ${state.used.get(`lane${lane}`) ?? 0}`;
 
 /** `*_START`: what is open stays as it is, and so does what the run itself has told. */
 export function startStream(
@@ -28,30 +20,22 @@ export function startStream(
   kind: StreamKind,
   content?: unknown,
 ): BridgeEntity | undefined {
-  const { messageId: id } = event;
   if (kind === 'tool') return startTool(draft, event);
+  const { messageId: id, role } = event;
   if (!isText(id)) return undefined;
-  const { known, thoughts } = draft.state;
+  const { known, used } = draft.state;
   const old = find(draft, kind, id);
-  if (old?.own || isOpen(draft, old)) return old;
+  if (old?.own || old?.open) return old;
+  const lane = `lane${laneOf(event)}`;
   const isThought = kind === 'reasoning';
-  const lane = laneOf(event);
-  if (isThought) thoughts.set(lane, (thoughts.get(lane) ?? 0) + 1);
-  const entity = open(
-    draft,
-    event,
-    kind,
-    kind + id,
-    id,
-    {
-      ...(!isThought && { role: textOf(event.role) || 'assistant' }),
-      ...(content !== undefined && { content }),
-    },
-    taskOf(draft, event),
+  if (isThought) used.set(lane, (used.get(lane) ?? 0) + 1);
+  return Object.assign(
+    open(draft, event, `${kind}.started`, kind + id, id, {
+      role: isThought ? undefined : textOf(role) || 'assistant',
+      content,
+    }),
+    { content: '', part: !!old || !!known.get(id) },
   );
-  entity.content = '';
-  entity.part = !!old || !!known.get(id);
-  return entity;
 }
 
 /** Append text to what is open; it never goes behind a snapshot's parts. */
@@ -61,7 +45,7 @@ export function extend(
   entity: BridgeEntity | undefined,
   delta: unknown,
 ): void {
-  if (!isText(delta) || !delta || !isOpen(draft, entity) || !isText(entity.content)) return;
+  if (!isText(delta) || !delta || !entity?.open || !isText(entity.content)) return;
   // `+` makes a rope: the cost does not grow with the text.
   entity.content += delta;
   tell(draft, event, entity, entity.kind === 'tool' ? 'arguments_delta' : 'delta', { delta });
@@ -69,7 +53,7 @@ export function extend(
 
 /** `*_CONTENT` and `*_ARGS`. */
 export function extendStream(draft: BridgeDraft, event: WireEvent, kind: StreamKind): void {
-  extend(draft, event, find(draft, kind, event[wireKeyOf(kind)]), event.delta);
+  extend(draft, event, find(draft, kind, wireIdOf(event, kind)), event.delta);
 }
 
 function end(draft: BridgeDraft, event: WireEvent, entity: BridgeEntity | undefined): void {
@@ -79,7 +63,7 @@ function end(draft: BridgeDraft, event: WireEvent, entity: BridgeEntity | undefi
 
 /** `*_END`. */
 export function endStream(draft: BridgeDraft, event: WireEvent, kind: StreamKind): void {
-  end(draft, event, find(draft, kind, event[wireKeyOf(kind)]));
+  end(draft, event, find(draft, kind, wireIdOf(event, kind)));
 }
 
 /** End what the chunks of a lane build. */
@@ -103,76 +87,39 @@ export function closeLanes(draft: BridgeDraft, event: WireEvent): void {
  */
 export function applyChunk(draft: BridgeDraft, event: WireEvent, kind: StreamKind): void {
   const { lanes, entities } = draft.state;
-  const wireKey = wireKeyOf(kind);
-  const id = event[wireKey];
+  const id = wireIdOf(event, kind);
   const lane = laneOf(event);
-  const at = (name: string) => {
-    const entity = entities.get(lanes.get(name) as string);
-    return entity?.kind === kind ? entity : undefined;
-  };
-  let entity: BridgeEntity | undefined;
+  let entity = find(draft, kind, id);
   if (isText(id)) {
-    entity = find(draft, kind, id);
     if (entity?.lane === undefined) {
       // The first chunk of a call must name it.
       if (kind === 'tool' && !entity && !isText(event.toolCallName)) return;
       closeLane(draft, event, lane);
-      entity = startStream(draft, event, kind);
-      if (entity) {
-        entity.lane = lane;
-        lanes.set(lane, kind + id);
-      }
+      entity = startStream(draft, event, kind)!;
+      entity.lane = lane;
+      lanes.set(lane, kind + id);
     }
   } else {
-    entity = at(lane);
-    if (!entity && !lane) {
-      const others = [...lanes.keys()].flatMap((name) => at(name) ?? []);
-      if (!others[1]) entity = others[0];
-    }
+    const fits = [...lanes].flatMap(([name, key]) => {
+      const other = entities.get(key);
+      return other?.kind === kind && (!lane || lane === name) ? other : [];
+    });
+    entity = fits.find((other) => other.lane === lane) ?? (fits[1] ? undefined : fits[0]);
   }
   extend(draft, event, entity, event.delta);
 }
 
 /** `REASONING_START` and `REASONING_END`: a span without messages was not for reading. */
 export function applySpan(draft: BridgeDraft, event: WireEvent): void {
-  const { spans, thoughts } = draft.state;
-  const { messageId: id } = event;
+  const { spans } = draft.state;
+  const { type, messageId: id } = event;
   if (!isText(id)) return;
-  if (event.type === 'REASONING_START') {
-    const lane = laneOf(event);
-    spans.set(id, [lane, thoughts.get(lane) ?? 0]);
-    return;
-  }
-  const [lane = '', before] = spans.get(id) ?? [];
+  const mark = markOf(draft, laneOf(event));
+  const before = spans.get(id);
   spans.delete(id);
-  if (before !== (thoughts.get(lane) ?? 0)) return;
-  const entity = open(
-    draft,
-    event,
-    'reasoning',
-    `span${id}`,
-    id,
-    { redacted: true },
-    taskOf(draft, event),
-  );
-  close(draft, event, entity, 'completed');
-}
-
-/** `THINKING_TEXT_MESSAGE_*`, as servers before AG-UI 1.0 send it: reasoning without an id. */
-export function applyThinking(draft: BridgeDraft, event: WireEvent): void {
-  const { state } = draft;
-  const phase = event.type.slice(-3);
-  const starts = phase === 'ART' || (phase === 'ENT' && state.thinkingId === undefined);
-  if (starts) {
-    close(draft, timeOf(event), find(draft, 'reasoning', state.thinkingId), 'completed');
-    do state.thinkingId = `${state.runId ?? 'run'}:thinking:${state.thinking++}`;
-    while (find(draft, 'reasoning', state.thinkingId));
-  }
-  const whole = { ...event, messageId: state.thinkingId };
-  if (starts) startStream(draft, whole, 'reasoning');
-  if (phase === 'ENT') extendStream(draft, whole, 'reasoning');
-  if (phase === 'END') {
-    endStream(draft, whole, 'reasoning');
-    state.thinkingId = undefined;
+  if (type === 'REASONING_START') spans.set(id, mark);
+  else if (before === mark) {
+    const span = open(draft, event, 'reasoning.started', `span${id}`, id, { redacted: true });
+    close(draft, event, span, 'completed');
   }
 }

@@ -3,13 +3,9 @@ import { toAgentContent } from './bridge-content.ts';
 import {
   type BridgeDraft,
   close,
-  emit,
   entityIdOf,
   find,
-  isOpen,
   open,
-  takeId,
-  taskOf,
   tell,
   toAgentError,
 } from './bridge-entities.ts';
@@ -21,26 +17,28 @@ export function startTool(
   event: WireEvent,
   text = '',
 ): BridgeEntity | undefined {
-  const { toolCallId: id, parentMessageId } = event;
+  const { toolCallId: id, toolCallName, parentMessageId } = event;
   if (!isText(id)) return undefined;
   const { known, names } = draft.state;
   const old = find(draft, 'tool', id);
   // AG-UI makes a message for the call, which a snapshot then has.
   const owner = textOf(parentMessageId) || id;
   known.set(owner, !!known.get(owner));
+  if (old?.open) return old;
+  const name = textOf(toolCallName) || names.get(id) || 'unknown';
   const again = old && { attempt: (old.attempt ?? 1) + 1, retryOf: old.id };
-  if (isOpen(draft, old)) return old;
-  const name = textOf(event.toolCallName) || names.get(id) || 'unknown';
-  const entity = open(
-    draft,
-    event,
-    'tool',
-    `tool${id}`,
-    id,
-    { name, ...(text && { arguments: text }), ...again },
-    entityIdOf(draft, 'message', parentMessageId) ?? taskOf(draft, event),
+  return Object.assign(
+    open(
+      draft,
+      event,
+      'tool.requested',
+      `tool${id}`,
+      id,
+      { name, arguments: text || undefined, ...again },
+      entityIdOf(draft, 'message', parentMessageId),
+    ),
+    { name, attempt: again?.attempt, content: text },
   );
-  return Object.assign(entity, { name, attempt: again?.attempt, content: text });
 }
 
 /** `TOOL_CALL_END`: a tool runs once. */
@@ -49,60 +47,51 @@ export function runTool(
   event: WireEvent,
   entity: BridgeEntity | undefined,
 ): void {
-  if (!isOpen(draft, entity) || entity.ran) return;
+  if (!entity?.open || entity.ran) return;
   entity.ran = true;
   tell(draft, event, entity, 'running');
 }
 
-/** End a tool call with its answer; only the first one counts. */
+/** End a tool call with its result or its failure; only the first one counts. */
 export function answerTool(
   draft: BridgeDraft,
   event: WireEvent,
-  id: string,
-  answer: { readonly result: unknown } | { readonly error: unknown },
+  entity: BridgeEntity,
+  result: unknown,
+  failure: unknown,
+  details?: unknown,
 ): void {
-  const entity = find(draft, 'tool', id);
-  if (!isOpen(draft, entity)) return;
+  const { id, key, name = '', content } = entity;
   runTool(draft, event, entity);
-  if ('error' in answer) {
-    const { name = '', content } = entity;
-    draft.state.failed.set(entity.id, { id, name, arguments: content as string });
-    close(draft, event, entity, 'failed', { error: answer.error });
-  } else close(draft, event, entity, 'completed', answer);
+  if (failure == null) {
+    close(draft, event, entity, 'completed', { result });
+    return;
+  }
+  draft.state.failed.set(id, { id: key.slice(4), name, arguments: content as string });
+  close(draft, event, entity, 'failed', { error: toAgentError(failure, 'The tool', details) });
 }
 
 /** `TOOL_CALL_RESULT`, also before the end of the call or without one; and a snapshot's tool message. */
 export function applyResult(draft: BridgeDraft, event: WireEvent): void {
-  const { toolCallId: id, content, messageId } = event;
+  const { toolCallId: id, content, messageId, error } = event;
   const { toolFailure, toolMessages } = draft.options;
   if (!isText(id)) return;
   const old = find(draft, 'tool', id);
-  if (old && !isOpen(draft, old)) return;
+  if (old && !old.open) return;
   const name = old?.name || draft.state.names.get(id) || 'unknown';
   // Asked before anything is told: it may throw.
-  const failure = isText(event.error)
-    ? event.error
-    : toolFailure?.({ toolCallId: id, name, content });
+  const failure = textOf(error) ?? toolFailure?.({ toolCallId: id, name, content });
   const entity = startTool(draft, event)!;
-  answerTool(
-    draft,
-    event,
-    id,
-    failure == null
-      ? { result: content }
-      : { error: toAgentError(failure, 'The tool failed.', content) },
-  );
+  answerTool(draft, event, entity, content, failure, content);
   if (toolMessages) {
     const base = textOf(messageId) ?? `${id}:result`;
-    const message = { messageId: takeId(draft, 'message', base) };
-    emit(
+    const payload = { role: 'tool', content: toAgentContent(content) };
+    const key = `answer${entity.id}`;
+    close(
       draft,
       event,
-      'message.started',
-      { ...message, role: 'tool', content: toAgentContent(content) },
-      entity.id,
-      message.messageId === base ? undefined : base,
+      open(draft, event, 'message.started', key, base, payload, entity.id),
+      'completed',
     );
-    emit(draft, event, 'message.completed', message);
   }
 }

@@ -162,7 +162,7 @@ describe('a bridge in front of a hostile server', () => {
           error: { message: 'x' },
         };
         const one = events.create(type, payload as never) as AgentEvent;
-        return [one, pick([one, junk() as never])];
+        return random() < 0.9 ? [one] : [one, junk() as never];
       };
       const bridge = createAgUiBridge({
         events: createAgentEventFactory({ sessionId: 's', runId: 'r', now: () => 7 }),
