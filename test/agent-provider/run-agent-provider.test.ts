@@ -729,6 +729,18 @@ describe('behind the terminal event of a run', () => {
   });
 });
 
+it('gives out a sequence that the provider itself repeats as it is', async () => {
+  const provider = createFixture({
+    transformChunk: (_chunk, { events }) =>
+      [0, 5, 5].map((sequence) => events.create('tool.running', { toolCallId: 't' }, { sequence })),
+  });
+  const { events, done } = run(provider);
+  provider.pipes[0]!.push([]);
+  provider.pipes[0]!.end();
+  await done;
+  expect(events.map(({ sequence }) => sequence)).toEqual([0, 0, 5, 5, 6]);
+});
+
 it('gives out 100,000 chunks without piling up what waits for them', async () => {
   const provider = createFixture({
     transport: {

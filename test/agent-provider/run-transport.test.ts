@@ -558,6 +558,58 @@ it('cancels a run that it has stopped following', async () => {
   expect(await iterator.next()).toEqual({ done: true, value: undefined });
 });
 
+it('yields the events of a log whose end came first', async () => {
+  const world = createWorld();
+  const transport = transportOf(world);
+  const log = readAll(transport.open({ runId: 'a', input: 1 }, new AbortController().signal));
+  await world.settle();
+  world.socket.receive({ type: 'hello', v: 1, caps: ['accepted', 'end'] });
+  world.socket.receive({ type: 'run.accepted', runId: 'a', epoch: 'e', next: 0 });
+  const frame = (offset: number) => ({ runId: 'a', offset, event: n(offset, offset + 1)[0] });
+  world.socket.receive(frame(0));
+  world.socket.receive({ type: 'run.end', runId: 'a', offset: 1, status: 'finished' });
+  world.socket.receive(frame(1));
+  await world.settle();
+  expect(log.values).toEqual([0, 1]);
+  expect(log.ended).toBe(true);
+});
+
+it('looks at no message any more once its runs are over', async () => {
+  let looks = 0;
+  const { world, transport, signal, server } = open(
+    {},
+    {
+      event: ((message: { runId?: string; offset: number; event: TestEvent }) => {
+        looks++;
+        return typeof message.runId === 'string' && message.event ? message : undefined;
+      }) as never,
+    },
+  );
+  readAll(transport.open({ runId: 'b', input: 1 }, signal));
+  const log = readAll(transport.open({ runId: 'a', input: 1 }, signal));
+  await world.settle();
+  server.append('a', finished('a'));
+  server.end('a', 'finished');
+  await world.settle();
+  expect(log.ended).toBe(true);
+  looks = 0;
+  server.append('b', ...n(0, 5));
+  expect(looks).toBe(5);
+});
+
+it('leaves no timer where it is left with a long queue', async () => {
+  const { world, transport, signal, server } = open({}, { queueLimit: 3 });
+  const iterator = transport.open({ runId: 'a', input: 1 }, signal)[Symbol.asyncIterator]();
+  const first = iterator.next();
+  await world.settle();
+  server.append('a', ...n(0, 10));
+  iterator.return?.();
+  expect(world.clock.timers).toBe(0);
+  await first;
+  await world.clock.advance(5_000);
+  expect(world.clock.timers).toBe(0);
+});
+
 it('leaves no listener on the signal', async () => {
   const { world, transport, signal, server } = open();
   let listeners = 0;
