@@ -59,8 +59,9 @@ export interface AgentChatRunsOptions {
   readonly env: Environment;
   /** The store has taken an event. */
   readonly onEvent: (event: AgentEvent) => void;
-  /** All events of a chunk are in the store, or the connection has changed. */
-  readonly onChange: () => void;
+  /** All events of a chunk are in the store. */
+  readonly onCursor: () => void;
+  readonly onConnection: () => void;
   readonly onEnd: (runId: string) => void;
 }
 
@@ -83,7 +84,7 @@ function toAgentError(error: unknown): AgentError {
 
 /** Make the runs of a conversation: each comes to exactly one end, whatever becomes of it. */
 export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRuns {
-  const { provider, sessionId, store, env, onEvent, onChange, onEnd } = options;
+  const { provider, sessionId, store, env, onEvent, onCursor, onConnection, onEnd } = options;
   const { transport, capabilities } = provider;
   const resumable = !!(capabilities.resumable && transport.resume && transport.getCursor);
   const runs = new Map<string, LiveRun>();
@@ -179,11 +180,11 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
           onEvent: (event) => take(run, event),
           onCursor(cursor) {
             run.cursor = cursor;
-            onChange();
+            onCursor();
           },
           onConnection(state) {
             run.connection = state;
-            onChange();
+            onConnection();
           },
         },
         env,

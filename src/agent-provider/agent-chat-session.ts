@@ -114,7 +114,8 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
       }
       progressed();
     },
-    onChange: () => progressed(),
+    onCursor: () => writer?.changed(),
+    onConnection: () => changed(),
     onEnd(runId) {
       commands.endRun(runId);
       progressed(true);
@@ -340,6 +341,8 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     dispose() {
       if (disposed) return;
       disposed = true;
+      requests = [];
+      queued = [];
       stopIdle?.();
       leave();
     },

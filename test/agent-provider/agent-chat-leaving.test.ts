@@ -207,6 +207,23 @@ describe('dispose()', () => {
     }
   });
 
+  it('while it is restored starts nothing afterwards', async () => {
+    let answer: (value: undefined) => void = noop;
+    const checkpointStorage = {
+      load: () => new Promise((resolve) => (answer = resolve)),
+      save: noop,
+      remove: noop,
+    };
+    const { chat, fixture, clock } = createScene({ checkpointStorage });
+    chat.subscribe(noop);
+    chat.onRequest({ prompt: 'Hi' });
+    chat.dispose();
+    answer(undefined);
+    await clock.advance(60_000);
+    expect(fixture.runs).toEqual([]);
+    expect(clock.timers).toBe(0);
+  });
+
   it('makes the key free for another conversation', async () => {
     const { chat, fixture, clock, page } = await showing();
     chat.dispose();

@@ -106,6 +106,21 @@ describe('a reload', () => {
     for (let index = 0; index < 7; index++) expect(await play(index)).toBe(undisturbed);
   });
 
+  it('may follow another', async () => {
+    let scene = await begin();
+    const { fixture } = scene;
+    for (const text of ['One', ' two', ' three']) {
+      fixture.run.say(text);
+      await scene.clock.flush();
+      scene.page.dispatch('pagehide');
+      scene = reload(fixture);
+      scene.chat.subscribe(noop);
+      await scene.clock.flush();
+    }
+    expect(scene.texts).toEqual(['Hi', 'One two three']);
+    expect(fixture.run.reads).toEqual([-1, 1, 2, 3]);
+  });
+
   it('before the first chunk begins at the start of the log', async () => {
     const before = await begin();
     before.page.dispatch('pagehide');

@@ -310,6 +310,21 @@ describe('notifications', () => {
     expect(chat.getSnapshot()).toBe(chat.getSnapshot());
   });
 
+  it('do not come for what says nothing', async () => {
+    const { chat, fixture, clock } = createScene({ transformChunk: () => [] });
+    chat.onRequest({ prompt: 'Hi' });
+    await clock.flush();
+    fixture.run.say('a');
+    await clock.advance(100);
+    const before = chat.getSnapshot();
+    let calls = 0;
+    chat.subscribe(() => calls++);
+    fixture.run.say('b');
+    await clock.advance(100);
+    expect(calls).toBe(0);
+    expect(chat.getSnapshot()).toBe(before);
+  });
+
   it('come at once, and then once a frame', async () => {
     const { chat, fixture, clock } = createScene();
     chat.onRequest({ prompt: 'Hi' });
