@@ -19,18 +19,12 @@ export function createFrames(): Frames {
   // A log that gives readers the same batch has its frames made once.
   const singles = new WeakMap<readonly LoggedEvent[], readonly string[]>();
   const joins = new WeakMap<readonly LoggedEvent[], readonly string[]>();
-  // Other logs share at least the events.
-  const events = new WeakMap<LoggedEvent, string>();
 
   const single = (runId: string, batch: readonly LoggedEvent[]) =>
     cached(singles, batch, () => {
       const head = `{"runId":${JSON.stringify(runId)},"offset":`;
-      return batch.map((one) =>
-        cached(
-          events,
-          one,
-          () => `${head}${one.offset},"event":${one.json ?? JSON.stringify(one.event)}}`,
-        ),
+      return batch.map(
+        (one) => `${head}${one.offset},"event":${one.json ?? JSON.stringify(one.event)}}`,
       );
     });
 

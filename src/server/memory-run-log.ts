@@ -32,8 +32,8 @@ export interface MemoryRunLog extends RunLog {
 interface Entry {
   readonly epoch: string;
   readonly meta: RunMeta;
-  /** Each event as JSON; the index is the offset. */
-  events: string[];
+  /** The index is the offset. */
+  events: LoggedEvent[];
   bytes: number;
   status: 'running' | RunEndStatus;
   /** There was no room for an append; what closes the run may still be written. */
@@ -51,7 +51,7 @@ const cancelTime = 120_000;
 /** How many ids of runs that are gone, or cancelled too early, are kept at most. */
 const idLimit = 100_000;
 /** What an event costs besides its text, in bytes. */
-const overhead = 32;
+const overhead = 64;
 /** How much may be written to close a run for which there is no room, in bytes. */
 const closingRoom = 65_536;
 
@@ -131,7 +131,7 @@ export function createMemoryRunLog(
       let size = 0;
       for (const text of json) size += sizeOf(text);
       makeRoom(entry, size);
-      for (const text of json) entry.events.push(text);
+      for (const text of json) entry.events.push(toLogged(text, entry.events.length));
       entry.bytes += size;
       bytes += size;
       change(entry);
@@ -217,30 +217,33 @@ function slice(entry: Entry, from: number): readonly LoggedEvent[] {
   const end = endOfBatch(events, from);
   const { slice: last } = entry;
   if (last[0]?.offset === from && last.length === end - from) return last;
-  entry.slice = events.slice(from, end).map((json, index) => toLogged(json, from + index));
+  entry.slice = events.slice(from, end);
   return entry.slice;
 }
 
-function endOfBatch(events: readonly string[], from: number): number {
-  const limit = Math.min(events.length, from + batchLimit);
+function endOfBatch(events: readonly LoggedEvent[], from: number): number {
+  // Readers that come at different places soon read the same batches.
+  const limit = Math.min(events.length, from - (from % batchLimit) + batchLimit);
   let end = from;
   let size = 0;
   while (end < limit) {
-    size += events[end]?.length ?? 0;
+    size += events[end]?.json?.length ?? 0;
     if (size > batchSize && end > from) break;
     end++;
   }
   return end;
 }
 
+// Only who reads a log without the server looks at the events themselves.
+const logged = {
+  json: '',
+  get event(): unknown {
+    return JSON.parse(this.json);
+  },
+};
+
 function toLogged(json: string, offset: number): LoggedEvent {
-  return {
-    offset,
-    json,
-    get event() {
-      return JSON.parse(json);
-    },
-  };
+  return Object.assign(Object.create(logged), { offset, json });
 }
 
 // A text with any character beyond Latin-1 takes two bytes for each.
