@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createAgUiProvider } from '../../src/agent-provider/ag-ui-provider.ts';
 import { createAgentEventFactory } from '../../src/agent-provider/event-factory.ts';
 import { agentEventTypes } from '../../src/agent-provider/event-guards.ts';
 import type { AgentEvent, AgentEventFactory } from '../../src/agent-provider/event-types.ts';
@@ -58,6 +59,11 @@ function createTransportProvider(world: World): Provider {
 /** Providers of this package; each answers `{ prompt }` with the text that the server streams. */
 const providers: readonly (readonly [string, (world: World) => Provider])[] = [
   ['a provider over createRunTransport', createTransportProvider],
+  [
+    'createAgUiProvider()',
+    ({ client }) =>
+      createAgUiProvider({ client, agentOptions: { storage: null } }) as unknown as Provider,
+  ],
 ];
 
 describe.each(providers)('%s behind a runner that knows the page alone', (_name, create) => {
