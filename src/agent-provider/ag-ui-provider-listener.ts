@@ -17,7 +17,7 @@ export interface AgUiCursor {
 export interface AgUiListener {
   /** The run that was listened to last. */
   readonly run: Run<AgUiEvent, AgUiOffset> | undefined;
-  /** Its last event was one of those that were known. */
+  /** It has come to its end among the events that were known: another execution was told before. */
   readonly stale: boolean;
   /** Listens to a run behind a place, and `behind` more events of one frame. */
   listen(runId: string, after?: AgUiOffset, behind?: number): void;
@@ -57,11 +57,13 @@ export function createAgUiListener(
     stops = [
       one.on('event', (event) => {
         const { offset } = one.getSnapshot();
-        fresh = false;
+        fresh = stale = false;
         if (skip !== undefined) {
           met ||= offset === skip;
-          stale = typeof offset === 'number' ? offset <= (skip as number) : !met || offset === skip;
-          if (stale) return;
+          if (typeof offset === 'number' ? offset <= (skip as number) : !met || offset === skip) {
+            stale = /^RUN_[EF]/.test(event.type);
+            return;
+          }
           skip = undefined;
         }
         if (drop-- < 1) onEvent(id, event, offset);

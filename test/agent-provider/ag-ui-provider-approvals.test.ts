@@ -348,31 +348,39 @@ describe('a reload while questions wait', () => {
     expect(next.lines).toEqual([...asked, ...answered, ...told]);
   });
 
-  it('sends the answers that were all given and not sent yet', async () => {
+  /** The last answer as a command whose every step is the test's. */
+  function rejectByHand(page: Page) {
+    const { signal } = new AbortController();
+    const command = {
+      commandProtocol: 'agent-command',
+      commandProtocolVersion: '0.1',
+      type: 'approval.resolve',
+      commandId: 'c',
+      idempotencyKey: 'k2',
+      sessionId: 's',
+      runId: 'r',
+      timestamp: 0,
+      payload: { approvalId: 'i2', decision: 'rejected' },
+    } as const;
+    const events = page.provider.executeCommand!(command, { signal, initialSequence: 6 });
+    return events[Symbol.asyncIterator]();
+  }
+
+  it.each([
+    ['before the run that carries the last answer', 1],
+    ['right behind it', 2],
+  ])('%s sends them once', async (_name, steps) => {
     const page = await asking();
     await approve(page);
-    const { signal } = new AbortController();
-    // The page is left between the last answer and the run that carries it.
-    const commands = page.provider.executeCommand!(
-      {
-        commandProtocol: 'agent-command',
-        commandProtocolVersion: '0.1',
-        type: 'approval.resolve',
-        commandId: 'c',
-        idempotencyKey: 'k2',
-        sessionId: 's',
-        runId: 'r',
-        timestamp: 0,
-        payload: { approvalId: 'i2', decision: 'rejected' },
-      },
-      { signal, initialSequence: 6 },
-    )[Symbol.asyncIterator]();
-    const { value } = await commands.next();
+    const command = rejectByHand(page);
+    const { value } = await command.next();
     page.store.dispatch(value);
     page.events.push(value);
-    const next = await page.reload();
+    if (steps > 1) command.next();
+    const next = await page.reload(page.write(), { crash: true });
     expect([...next.server.runs.keys()]).toEqual(['r', 'k2']);
     expect(next.server.runs.get('k2')?.input).toMatchObject({ resume });
+    expect(next.server.runs.get('k2')?.starts).toBe(1);
     await answerAtServer(next);
     expect(next.lines).toEqual([...asked, ...answered, ...told]);
   });

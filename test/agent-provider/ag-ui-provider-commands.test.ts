@@ -3,6 +3,7 @@ import {
   createPage,
   event,
   faultsOf,
+  interrupted,
   type Page,
   type PageOptions,
   runFinished,
@@ -101,6 +102,34 @@ describe('run.cancel', () => {
     await page.settle();
     expect(command.outcome).toBe('done');
     expect(page.lines.at(-1)).toMatch(/run.completed/);
+  });
+
+  it('of a run that has finished changes nothing any more', async () => {
+    const page = await running({ v1: { obeysCancel: false } });
+    page.server.append('r', textEnd(), runFinished());
+    await page.settle();
+    const command = watch(page.command('run.cancel', {}));
+    await page.settle();
+    page.server.append('r', event('RUN_ERROR', { message: 'aborted' }));
+    page.server.end('r', 'cancelled');
+    await page.settle();
+    expect(command.outcome).toBe('done');
+    expect(page.lines.at(-1)).toMatch(/run.completed/);
+  });
+
+  it('is not turned down by a question', async () => {
+    const page = await running({ v1: { obeysCancel: false } });
+    const command = watch(page.command('run.cancel', { reason: 'enough' }));
+    await page.settle();
+    page.server.append('r', textEnd(), interrupted('r', { id: 'i', reason: 'why' }));
+    page.server.end('r', 'finished');
+    await page.settle();
+    expect(command.outcome).toBe('done');
+    expect(page.lines.slice(-2)).toEqual([
+      expect.stringMatching(/approval.resolved i expired/),
+      expect.stringMatching(/run.cancelled enough/),
+    ]);
+    expect(page.reading.outcome).toBe('ended');
   });
 
   it('ends a run that was never sent at once', async () => {

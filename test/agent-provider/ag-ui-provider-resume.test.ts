@@ -297,6 +297,53 @@ describe('a reload', () => {
     expect(faultsOf(next)).toEqual([]);
   });
 
+  it('of a run that was ended without an event of its own completes it', async () => {
+    const page = await running();
+    page.server.end('r', 'finished');
+    const next = await page.reload(page.write(), { crash: true });
+    await next.world.clock.advance(1_000);
+    expect(next.lines.at(-1)).toMatch(/run.completed/);
+  });
+
+  it('finds out that a plain server has run it again, and to an earlier end', async () => {
+    const page = createPage({ v1: { caps: null } });
+    page.run();
+    await page.settle();
+    page.server.append('r', runStarted(), textStart(), text('one'), text(' two'), text(' three'));
+    await page.settle();
+    const written = page.write();
+    page.server.reexecute('r');
+    page.server.append('r', runStarted(), textStart(), text('other'), runFinished());
+    const next = await page.reload(written);
+    await next.world.clock.advance(2_000);
+    expect(next.lines.at(-1)).toMatch(/run.failed run-lost/);
+    expect(textOf(next.store.getSnapshot())).toBe('one two three');
+  });
+
+  it('under a signal that is aborted cancels the run', async () => {
+    const page = await running();
+    const { cursor, context } = page.write();
+    page.world.reload();
+    const { world, provider } = createPage({
+      server: page.server,
+      clock: page.world.clock,
+      storage: page.world.storage,
+    });
+    const events = createAgentEventFactory({ sessionId: 's', runId: 'r', initialSequence: 4 });
+    const restored = provider.restoreContext?.(context, { sessionId: 's', runId: 'r', events });
+    const iterable = provider.transport.resume?.(undefined, cursor, AbortSignal.abort());
+    const error = await iterable?.[Symbol.asyncIterator]()
+      .next()
+      .catch((reason) => reason);
+    expect(error).toMatchObject({ name: 'AbortError' });
+    await world.settle();
+    expect(page.server.runs.get('r')?.cancels).toBe(1);
+    expect(provider.transformError(error, restored).map(({ type }) => type)).toEqual([
+      'message.cancelled',
+      'run.cancelled',
+    ]);
+  });
+
   it('of a run that the server forgot ends it with the code, without another start', async () => {
     const page = await running();
     page.server.evict('r');

@@ -224,6 +224,24 @@ describe('a tool of the page', () => {
     expect(page.reading.outcome).toBe('ended');
   });
 
+  it('that answers a run which was cancelled meanwhile tells nothing', async () => {
+    const slow = createSlowTool();
+    const page = await calling({ where: slow.tool });
+    page.reading.driver.detach();
+    await page.settle();
+    slow.answer('late');
+    await page.settle();
+    await page.command('run.cancel', {});
+    const { transport, transformChunk } = page.provider;
+    const { signal } = new AbortController();
+    const request = { sessionId: 's', runId: 'r', input: {} };
+    const iterator = transport.resume?.(request, undefined, signal)[Symbol.asyncIterator]();
+    const { value } = (await iterator?.next()) ?? {};
+    expect(value?.event.type).toBe('RAW');
+    expect(transformChunk(value!, page.reading.driver.context)).toEqual([]);
+    expect(await iterator?.next()).toEqual({ done: true, value: undefined });
+  });
+
   it('goes on while nobody reads, and is run once', async () => {
     const slow = createSlowTool();
     const page = await calling({ where: slow.tool });
