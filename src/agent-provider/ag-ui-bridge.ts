@@ -10,11 +10,9 @@ import { applyMessagesSnapshot } from './bridge-messages.ts';
 import { applyRunEnd, applyRunStarted, beginRun, endRun } from './bridge-runs.ts';
 import { createBridgeState, saveBridgeState } from './bridge-state.ts';
 import {
-  applyChunk,
   applySpan,
+  applyStream,
   closeLane,
-  endStream,
-  extendStream,
   type StreamKind,
   startStream,
 } from './bridge-streams.ts';
@@ -23,18 +21,9 @@ import { answerTool, applyResult } from './bridge-tools.ts';
 import type { AgUiBridge, AgUiBridgeOptions } from './bridge-types.ts';
 import type { AgentEvent } from './event-types.ts';
 
-type Handler = (draft: BridgeDraft, event: WireEvent, kind: StreamKind) => void;
+type Handler = (draft: BridgeDraft, event: WireEvent, kind: StreamKind, verb: string) => void;
 
-/** What the events of a stream do. */
-const streams: Readonly<Record<string, Handler>> = {
-  START: startStream,
-  CONTENT: extendStream,
-  ARGS: extendStream,
-  END: endStream,
-  CHUNK: applyChunk,
-};
-
-/** What the others do. One that is not here tells nothing at all. */
+/** What each event does that is none of a stream. One that is not here tells nothing at all. */
 const handlers: Readonly<Record<string, Handler>> = {
   RUN_STARTED: applyRunStarted,
   RUN_FINISHED: applyRunEnd,
@@ -134,7 +123,7 @@ export function createAgUiBridge(options: AgUiBridgeOptions): AgUiBridge {
         /^(TEXT_MESSAGE|TOOL_CALL|REASONING_MESSAGE|THINKING_TEXT_MESSAGE)_(START|CONTENT|ARGS|END|CHUNK)$/.exec(
           type,
         ) ?? [];
-      const handler = family ? streams[verb] : Object.hasOwn(handlers, type) && handlers[type];
+      const handler = family ? applyStream : Object.hasOwn(handlers, type) && handlers[type];
       if (!handler) return [];
       // Before AG-UI 1.0, thoughts had no id, and not always a start.
       const isOld = family?.[1] === 'H';
@@ -146,7 +135,7 @@ export function createAgUiBridge(options: AgUiBridgeOptions): AgUiBridge {
         // The others leave the open chunks of their lane alone, or see to them themselves.
         if (!/CHUNK|^RUN|^ACT|^SUB|^MES/.test(type)) closeLane(draft, wire, laneOf(wire));
         if (isOld && verb === 'CONTENT') startStream(draft, wire, kind);
-        handler(draft, wire, kind);
+        handler(draft, wire, kind, verb);
       });
     },
     flush: () => make(flush),

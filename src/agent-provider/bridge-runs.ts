@@ -128,23 +128,18 @@ export function applyRunEnd(draft: BridgeDraft, event: WireEvent): void {
   const time = timeOf(event);
   addUsage(draft, usage);
   const isError = event.type === 'RUN_ERROR';
-  if (isError || type === 'cancelled') {
-    const how = isError ? 'failed' : 'cancelled';
-    const payload = isError ? { error: toAgentError(event, 'The run') } : {};
-    settle(draft, 'ending', { how, payload, timestamp });
+  const how = isError ? 'failed' : type === 'cancelled' ? type : 'completed';
+  const isDone = how === 'completed';
+  const questions = type === 'interrupt' ? itemsOf<Interrupt>(interrupts) : [];
+  const asked = !!questions[0];
+  const output = asked ? { interrupts: questions } : (result ?? undefined);
+  const payload = isError ? { error: toAgentError(event, 'The run') } : isDone ? { output } : {};
+  settle(draft, 'ending', { how, payload, timestamp, asked });
+  if (!isDone) {
     closeAll(draft, time, how, payload);
     return;
   }
   closeLanes(draft, event);
-  const questions = type === 'interrupt' ? itemsOf<Interrupt>(interrupts) : [];
-  const asked = !!questions[0];
-  const output = asked ? { interrupts: questions } : result;
-  settle(draft, 'ending', {
-    how: 'completed',
-    payload: { output: output ?? undefined },
-    timestamp,
-    asked,
-  });
   for (const question of questions) ask(draft, event, question);
   if (!asked && options.clientTools) {
     const ids = listOf<unknown>(pendingToolCallIds);

@@ -51,19 +51,9 @@ export function extend(
   tell(draft, event, entity, entity.kind === 'tool' ? 'arguments_delta' : 'delta', { delta });
 }
 
-/** `*_CONTENT` and `*_ARGS`. */
-export function extendStream(draft: BridgeDraft, event: WireEvent, kind: StreamKind): void {
-  extend(draft, event, find(draft, kind, wireIdOf(event, kind)), event.delta);
-}
-
 function end(draft: BridgeDraft, event: WireEvent, entity: BridgeEntity | undefined): void {
   if (entity?.kind === 'tool') runTool(draft, event, entity);
   else close(draft, event, entity, 'completed');
-}
-
-/** `*_END`. */
-export function endStream(draft: BridgeDraft, event: WireEvent, kind: StreamKind): void {
-  end(draft, event, find(draft, kind, wireIdOf(event, kind)));
 }
 
 /** End what the chunks of a lane build. */
@@ -81,11 +71,27 @@ export function closeLanes(draft: BridgeDraft, event: WireEvent): void {
   for (const lane of draft.state.lanes.keys()) closeLane(draft, event, lane);
 }
 
+/** `*_START`, `*_CONTENT`, `*_ARGS`, `*_END` and `*_CHUNK`. */
+export function applyStream(
+  draft: BridgeDraft,
+  event: WireEvent,
+  kind: StreamKind,
+  verb: string,
+): void {
+  if (verb === 'CHUNK') applyChunk(draft, event, kind);
+  else if (verb === 'START') startStream(draft, event, kind);
+  else {
+    const entity = find(draft, kind, wireIdOf(event, kind));
+    if (verb === 'END') end(draft, event, entity);
+    else extend(draft, event, entity, event.delta);
+  }
+}
+
 /**
  * A chunk is start, content and end in one. Without an id it goes on with what is open in its lane;
  * where nothing or more than one thing fits, it changes nothing.
  */
-export function applyChunk(draft: BridgeDraft, event: WireEvent, kind: StreamKind): void {
+function applyChunk(draft: BridgeDraft, event: WireEvent, kind: StreamKind): void {
   const { lanes, entities } = draft.state;
   const id = wireIdOf(event, kind);
   const lane = laneOf(event);
