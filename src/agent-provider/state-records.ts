@@ -62,7 +62,9 @@ function buildRecord<Item>(version: RecordVersion<Item>): Readonly<Record<string
   }
   const record: Record<string, Item> = Object.create(null);
   if (last.map) {
-    for (const [key, item] of last.map) record[key] = item;
+    last.map.forEach((item, key) => {
+      record[key] = item;
+    });
   } else {
     Object.assign(record, last.value);
   }
