@@ -3,6 +3,15 @@ import { RunSocketError } from '../internal/errors.ts';
 import { toAbortError } from './abortable.ts';
 import type { RunFollower, RunSink } from './run-follower.ts';
 
+/** A place in the log of a run, as plain JSON. */
+export interface RunCursor<Offset extends number | string = number> {
+  readonly runId: string;
+  /** The last offset that was read. */
+  readonly offset: Offset;
+  /** The end that the event there told. */
+  readonly ended?: 'finished' | 'cancelled' | 'failed';
+}
+
 /** One event of a run, with its place in the run's log where it has one. */
 export interface RunChunk<E = unknown, Offset extends number | string = number> {
   readonly runId: string;
@@ -14,17 +23,18 @@ export interface RunChunk<E = unknown, Offset extends number | string = number> 
 export interface RunSource<E, Offset extends number | string> {
   readonly runId: string;
   /** The place behind which it begins. */
-  readonly after: Offset | undefined;
+  readonly after: RunCursor<Offset> | undefined;
   /** Stops the run when aborted, also one that is only to be resumed. */
   readonly signal: AbortSignal;
   /** The run is under way, whether it is followed or not. */
   readonly underWay: boolean;
   readonly limit: number;
   readonly environment: Pick<BaseEnvironment, 'setTimer'>;
+  getCursor(chunk: RunChunk<E, Offset>): RunCursor<Offset> | undefined;
   /** Begins to follow: at first as the run came here, later behind a place. */
   follow(
     sink: RunSink<E, Offset>,
-    again: { readonly after: Offset | undefined } | undefined,
+    again: { readonly after: RunCursor<Offset> | undefined } | undefined,
   ): RunFollower<E, Offset>;
 }
 
@@ -42,7 +52,7 @@ interface Waiter<E, Offset extends number | string> {
 export function createRunReader<E, Offset extends number | string>(
   source: RunSource<E, Offset>,
 ): AsyncIterableIterator<RunChunk<E, Offset>> {
-  const { runId, signal, limit, environment } = source;
+  const { runId, signal, limit, environment, getCursor } = source;
   const waiters: Waiter<E, Offset>[] = [];
   let queue: { readonly chunk: RunChunk<E, Offset>; readonly isLast: boolean }[] = [];
   /** How many of the queue were given out. */
@@ -70,7 +80,7 @@ export function createRunReader<E, Offset extends number | string>(
   function pump() {
     while (waiters.length && head < queue.length) {
       const { chunk, isLast } = queue[head++]!;
-      if (chunk.offset !== undefined) delivered = chunk.offset;
+      delivered = getCursor(chunk) ?? delivered;
       inside = !isLast;
       waiters.shift()!.resolve({ done: false, value: chunk });
     }
@@ -94,11 +104,12 @@ export function createRunReader<E, Offset extends number | string>(
 
   const sink: RunSink<E, Offset> = {
     take(events, offset) {
-      if (offset !== undefined) received = offset;
       events.forEach((event, index) => {
         const isLast = index === events.length - 1;
         const placed = isLast && offset !== undefined && { offset };
-        queue.push({ chunk: { runId, ...placed, event }, isLast });
+        const chunk = { runId, ...placed, event };
+        received = getCursor(chunk) ?? received;
+        queue.push({ chunk, isLast });
       });
       pump();
       // A burst may be longer than the queue; only what is left when the consumer had its turn counts.
@@ -131,7 +142,7 @@ export function createRunReader<E, Offset extends number | string>(
       ) {
         queue.length = end;
         received = delivered;
-        for (const { chunk } of queue) received = chunk.offset ?? received;
+        for (const { chunk } of queue) received = getCursor(chunk) ?? received;
         ending = false;
       }
     }

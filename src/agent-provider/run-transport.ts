@@ -1,15 +1,15 @@
 import type { WebSocketClient } from '../client/types.ts';
 import { getWire } from '../client/wire.ts';
 import { RunSocketError } from '../internal/errors.ts';
-import { isOffset } from '../runs/protocol.ts';
+import { agUiEventStatus, isOffset } from '../runs/protocol.ts';
 import type { RunsCore } from '../runs/runs.ts';
 import type { Run } from '../runs/types.ts';
 import { isId, isRecord } from './event-guards.ts';
 import type { AgentTransport } from './provider-types.ts';
 import { createRunFollower, type FollowerOptions, type RunFollower } from './run-follower.ts';
-import { createRunReader, type RunChunk } from './run-reader.ts';
+import { createRunReader, type RunChunk, type RunCursor } from './run-reader.ts';
 
-export type { RunChunk } from './run-reader.ts';
+export type { RunChunk, RunCursor } from './run-reader.ts';
 
 /** What a request is made into: the run's input, and its id. */
 export interface RunTransportRequest<Input = unknown> {
@@ -31,13 +31,6 @@ export interface RunTransportOptions<
   readonly request?: ((request: Request) => RunTransportRequest<Input>) | undefined;
   /** How many events wait for a consumer that does not come for them. @default 1000 */
   readonly queueLimit?: number | undefined;
-}
-
-/** A place in the log of a run, as plain JSON. */
-export interface RunCursor<Offset extends number | string = number> {
-  readonly runId: string;
-  /** The last offset that was read. */
-  readonly offset: Offset;
 }
 
 /** A transport that can go on behind a cursor. Made by `createRunTransport`. */
@@ -85,6 +78,7 @@ export function createRunTransport<
   options: RunTransportOptions<Request, Input, E, In, Out, Offset> = {},
 ): RunTransport<Request, E, Offset> {
   const { request: toRun = defaultRequest, queueLimit = 1000, ...rest } = options;
+  const { status = agUiEventStatus } = options;
   const { environment } = getWire(client);
   type Begin = (core: RunsCore<Input, E, Offset>) => Run<E, Offset>;
   /** Runs that were left before their start was sent. */
@@ -99,16 +93,33 @@ export function createRunTransport<
     return made;
   }
 
+  function getCursor({ runId, offset, event }: RunChunk<E, Offset>): RunCursor<Offset> | undefined {
+    if (offset === undefined) return undefined;
+    const how = status(event, runId, runId);
+    return { runId, offset, ...(how && how !== 'started' && { ended: how }) };
+  }
+
+  const toRecord = (runId: string, acked: boolean) => {
+    return { runId, threadId: '', policy: 'keep', acked, sentAt: environment.now() } as const;
+  };
+
+  // A server that says nothing of ends says nothing at all behind the last event.
+  const behind = (runId: string, after: RunCursor<Offset> | undefined): Begin => {
+    const { offset, ended } = after ?? {};
+    const from = { offset, ...(/^(fin|can|fai)/.test(`${ended}`) && { ended }) };
+    return (core) =>
+      options.policy === 'cancel' && !ended
+        ? core.follow(runId, offset === undefined ? {} : { after: offset })
+        : core.adopt(toRecord(runId, true), { from });
+  };
+
   function read(
     runId: string,
     begin: Begin,
     signal: AbortSignal,
     underWay: boolean,
-    after?: Offset,
+    after?: RunCursor<Offset>,
   ): AsyncIterable<RunChunk<E, Offset>> {
-    const behind = (place: Offset | undefined): Begin => {
-      return (core) => core.follow(runId, place === undefined ? {} : { after: place });
-    };
     return createRunReader<E, Offset>({
       runId,
       after,
@@ -116,6 +127,7 @@ export function createRunTransport<
       underWay,
       limit: queueLimit,
       environment,
+      getCursor,
       follow(sink, again) {
         const left = leaving.get(runId);
         if (left) {
@@ -127,8 +139,8 @@ export function createRunTransport<
           client,
           rest,
           leaving,
-          again ? behind(again.after) : begin,
-          again ? again.after : after,
+          again ? behind(runId, again.after) : begin,
+          (again ? again.after : after)?.offset,
           sink,
         );
       },
@@ -141,23 +153,21 @@ export function createRunTransport<
       const { runId, input } = identify(request);
       return read(runId, (core) => core.start(input, { runId }), signal, false);
     },
-    getCursor: ({ runId, offset }) => (offset === undefined ? undefined : { runId, offset }),
+    getCursor,
     resume(request, cursor, signal) {
       if (cursor === undefined && request !== undefined) {
         const { runId, input } = asked.get(Object(request)) ?? identify(request);
         // A start that the server never heard of may be sent, one that it has lost may not.
-        const record = { runId, threadId: '', policy: 'keep', acked: false } as const;
-        const makeInput = () => input;
         const begin: Begin = (core) =>
-          core.adopt({ ...record, sentAt: environment.now() }, { makeInput });
+          core.adopt(toRecord(runId, false), { makeInput: () => input });
         return read(runId, begin, signal, true);
       }
       if (!isRecord(cursor) || !isId(cursor.runId) || !isOffset(cursor.offset)) {
         throw new RunSocketError('invalid-argument', 'The cursor names no place in a run.');
       }
       const { runId } = cursor;
-      const after = cursor.offset as Offset;
-      return read(runId, (core) => core.follow(runId, { after }), signal, true, after);
+      const after = cursor as unknown as RunCursor<Offset>;
+      return read(runId, behind(runId, after), signal, true, after);
     },
   };
 }

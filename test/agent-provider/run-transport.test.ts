@@ -205,6 +205,38 @@ it('gives a cursor for a chunk with a place, and resumes behind it', async () =>
   expect(transport.getCursor({ runId: 'a', event: { type: 'X' } })).toBeUndefined();
 });
 
+it('ends behind the cursor of the last event, also at a server that does not tell ends', async () => {
+  const { world, transport, signal, server } = open({ caps: null });
+  const log = readAll(transport.open({ runId: 'a', input: 1 }, signal));
+  await world.settle();
+  server.append('a', ...n(0, 2), finished('a'));
+  await world.settle();
+  const cursors = log.seen.map((chunk) => transport.getCursor(chunk));
+  expect(cursors.at(-1)).toEqual({ runId: 'a', offset: 2, ended: 'finished' });
+  expect(cursors[0]).toEqual({ runId: 'a', offset: 0 });
+  const other = createWorld({ peer: toFakePeer(server) });
+  const rest = readAll(transportOf(other).resume(undefined, cursors.at(-1), signal));
+  await other.clock.advance(2_000);
+  expect(rest).toMatchObject({ ended: true, seen: [] });
+});
+
+it('keeps to the policy of its runs where it resumes', async () => {
+  const { world, transport, signal, server } = open({}, { policy: 'cancel' });
+  const iterator = transport.open({ runId: 'a', input: 1 }, signal)[Symbol.asyncIterator]();
+  const first = iterator.next();
+  await world.settle();
+  server.append('a', ...n(0, 3));
+  const cursor = transport.getCursor((await first).value);
+  iterator.return?.();
+  await world.clock.advance(1_000);
+  readAll(transport.resume(undefined, cursor, signal));
+  await world.settle();
+  expect(server.runs.get('a')).toMatchObject({ cancels: 0 });
+  server.cut(1006);
+  await world.clock.advance(30_000);
+  expect(server.runs.get('a')).toMatchObject({ cancels: 1 });
+});
+
 it('refuses a cursor that names no place', () => {
   const { transport, signal } = open();
   for (const cursor of [undefined, null, 1, 'x', {}, { runId: 'a' }, { runId: '', offset: 1 }]) {
