@@ -1,14 +1,11 @@
 import type { Environment } from '../internal/environment.ts';
-import { getLastSequence, getOpeners } from './agent-chat-openers.ts';
+import { createAgentChatEvents } from './agent-chat-events.ts';
 import type { AgentChatOptions, AgentCheckpoint, AgentConnectionState } from './chat-types.ts';
-import { createSharedEventFactory } from './event-factory.ts';
 import type { AgentError, AgentEvent } from './event-types.ts';
-import { type AgentRunEnd, createOpenEntities, getRunEnd } from './open-entities.ts';
+import { type AgentRunEnd, getRunEnd } from './open-entities.ts';
 import type { AnyAgentProvider } from './provider-types.ts';
 import { driveAgentProvider } from './run-driver.ts';
 import type { AgentRunDriver, DriveOptions } from './run-driver-types.ts';
-import { toNode } from './state-node.ts';
-import { getIn } from './state-records.ts';
 import type { AgentStore } from './store.ts';
 
 type Drive = DriveOptions<unknown, unknown, unknown, unknown>;
@@ -90,41 +87,12 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
   const runs = new Map<string, LiveRun>();
   const inputs = new Map<string, unknown>();
   let last: AgentConnectionState = 'idle';
-  let announced = false;
 
-  const factoryOf = (runId: string) =>
-    createSharedEventFactory(
-      { last: getLastSequence(store.getSnapshot(), runId) },
-      { sessionId, runId, now: env.now },
-    );
-
-  function dispatch(event: AgentEvent) {
-    store.dispatch(event);
-    onEvent(event);
-  }
-
-  /** Begins the session with its first event, under an id of its own: the runs' sequences stay theirs. */
-  function announce({ type }: AgentEvent) {
-    const isSession = type === 'session.started';
-    if (announced) return !isSession;
-    announced = true;
-    if (!isSession) dispatch(factoryOf(sessionId).create('session.started', {}) as AgentEvent);
-    return true;
-  }
-
-  function trackerOf(runId: string) {
-    const tracker = createOpenEntities({ events: factoryOf(runId), started: true });
-    for (const event of getOpeners(store.getSnapshot(), sessionId, runId)) tracker.add(event);
-    return tracker;
-  }
-
-  const statusOf = (runId: string) => getIn(toNode(store.getSnapshot()).runs, runId)?.status;
+  const events = createAgentChatEvents(store, sessionId, env, onEvent);
 
   function take(run: LiveRun, event: AgentEvent) {
-    if (runs.get(run.id) !== run || !announce(event)) return;
-    const end = getRunEnd(event);
-    dispatch(event);
-    if (end && (statusOf(run.id) ?? 'running') !== 'running') {
+    const end = events.take(event);
+    if (end) {
       finish(run, end.type === 'failed' && run.connection !== 'connected' ? 'failed' : 'idle');
     }
   }
@@ -139,12 +107,7 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
   /** Ends a run that nobody else has ended. */
   function close(run: LiveRun, end: AgentRunEnd, connection: AgentConnectionState) {
     if (runs.get(run.id) !== run) return;
-    if (!statusOf(run.id)) {
-      const started = factoryOf(run.id).create('run.started', { input: run.input }) as AgentEvent;
-      announce(started);
-      dispatch(started);
-    }
-    if (statusOf(run.id) === 'running') trackerOf(run.id).close(end).forEach(dispatch);
+    events.close(run.id, run.input, end);
     finish(run, connection);
   }
 
@@ -169,13 +132,13 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
             runId: run.id,
             signal: run.controller.signal,
             now: env.now,
-            ...(context && { initialSequence: factoryOf(run.id).getSequence() }),
+            ...(context && { initialSequence: events.lastSequence(run.id) }),
           },
           reconnect: provider.reconnect ?? {},
           resume: context && {
             cursor: run.cursor,
             context,
-            open: getOpeners(store.getSnapshot(), sessionId, run.id),
+            open: events.openers(run.id),
           },
           onEvent: (event) => take(run, event),
           onCursor(cursor) {
@@ -255,7 +218,6 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
       drive(add(env.randomId(), input, 'connecting'));
     },
     restore({ state, inputByRun, cursorByRun, contextByRun }) {
-      announced = Object.hasOwn(state.sessions, sessionId);
       for (const [id, { status, input }] of Object.entries(state.runs)) {
         if (status !== 'running') continue;
         const run = add(id, Object.hasOwn(inputByRun, id) ? inputByRun[id] : input, 'reconnecting');
@@ -292,7 +254,7 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
       if (end && !run.driver) close(run, end, 'idle');
       else take(run, event);
     },
-    inputOf: (runId) => inputs.get(runId) ?? getIn(toNode(store.getSnapshot()).runs, runId)?.input,
+    inputOf: (runId) => inputs.get(runId) ?? events.find(runId)?.input,
     signalOf: (runId) => runs.get(runId)?.over.signal,
     save() {
       const asked: [string, unknown][] = [];

@@ -2,6 +2,7 @@ import type { Environment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createAgentChatActions, interrupted } from './agent-chat-actions.ts';
 import { createCheckpointWriter, loadCheckpoint } from './agent-chat-checkpoint.ts';
+import { createDefaultMessages } from './agent-chat-defaults.ts';
 import { createNotifier } from './agent-chat-notifier.ts';
 import type { UnparsedSnapshot } from './agent-chat-parser.ts';
 import { createAgentChatProjection, toMessages } from './agent-chat-projection.ts';
@@ -11,7 +12,6 @@ import type {
   AgentChatOptions,
   AgentCheckpoint,
   AgentConversationKey,
-  DefaultMessageInfo,
   DefaultMessages,
 } from './chat-types.ts';
 import { createAgentCommandStore } from './command-store.ts';
@@ -59,14 +59,11 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
   const storage = (hasName && provider.checkpointStorage) || undefined;
   const store = createAgentStore();
   const empty = store.getSnapshot();
-  const given = Array.isArray(defaultMessages) ? defaultMessages : [];
-  const load = typeof defaultMessages === 'function' ? defaultMessages : undefined;
   const notifier = createNotifier(env);
 
   let snapshot: UnparsedSnapshot | undefined;
   let serverSnapshot: UnparsedSnapshot | undefined;
   let phase: 'new' | 'restoring' | 'ready' = 'new';
-  let loading: 'not yet' | 'under way' | undefined = load && 'not yet';
   let used = false;
   let shown = false;
   let left = false;
@@ -99,7 +96,14 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
       changed(true);
     },
   );
-  if (given.length) projection.prepend(given);
+  const defaults = createDefaultMessages(defaultMessages, conversationKey, env, (list) => {
+    notifier.atOnce(() => {
+      projection.prepend(list);
+      changed(true);
+      if (!disposed) drain();
+    });
+  });
+  projection.prepend(defaults.given);
   const commands = createAgentCommandStore(env.now, () => progressed());
   const runs = createAgentChatRuns({
     provider,
@@ -170,9 +174,9 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
 
   function drain() {
     if (phase !== 'ready') return;
-    const inputs = loading ? requests : [...requests, ...queued];
+    const inputs = defaults.waiting ? requests : [...requests, ...queued];
     requests = [];
-    if (!loading) queued = [];
+    if (!defaults.waiting) queued = [];
     inputs.forEach(start);
   }
 
@@ -192,26 +196,6 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     });
   }
 
-  function loadDefaults() {
-    if (!load || loading !== 'not yet') return;
-    loading = 'under way';
-    const done = (list: readonly DefaultMessageInfo<AgentMessageState>[]) => {
-      loading = undefined;
-      notifier.atOnce(() => {
-        projection.prepend(list);
-        changed(true);
-        if (!disposed) drain();
-      });
-    };
-    // A loader may throw as well as reject.
-    (async () => load({ conversationKey }))()
-      .then(done)
-      .catch((error) => {
-        env.report(error);
-        done([]);
-      });
-  }
-
   function activate() {
     stopIdle?.();
     stopIdle = undefined;
@@ -221,7 +205,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     onActive();
     stopWatching ??= writer?.watch();
     begin();
-    loadDefaults();
+    defaults.load();
     if (phase === 'ready') notifier.atOnce(runs.attach);
   }
 
@@ -260,7 +244,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
       ...commands.getSnapshot(),
       connectionState: phase === 'restoring' ? phase : runs.connection,
       isRequesting: runs.size + requests.length > 0,
-      isDefaultMessagesRequesting: !!loading,
+      isDefaultMessagesRequesting: defaults.waiting,
     };
     return snapshot;
   }
@@ -280,13 +264,13 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     getSnapshot,
     getServerSnapshot: () =>
       (serverSnapshot ??= {
-        messages: toMessages(given),
+        messages: toMessages(defaults.given),
         agentState: createInitialAgentState(),
         commandStates: {},
         latestCommandByAction: {},
         connectionState: 'idle',
         isRequesting: false,
-        isDefaultMessagesRequesting: !!load,
+        isDefaultMessagesRequesting: typeof defaultMessages === 'function',
       }),
     subscribe(listener) {
       const remove = notifier.add(listener);
@@ -330,7 +314,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     queueRequest,
     queue(input) {
       check();
-      loadDefaults();
+      defaults.load();
       used = true;
       queued.push(input);
       drain();

@@ -256,19 +256,23 @@ describe('a key', () => {
     const world = { clock, page };
     scene.chat.subscribe(noop)();
     await clock.advance(0);
-    // Were it kept, it would have these default messages of another.
-    const hello = { id: 1, message: { content: 'Hello' } as never };
-    const open = () =>
-      createScene({ fixture, world }, { conversationKey: 'a', defaultMessages: [hello] });
-    expect(open().texts).toEqual(['Hello']);
+    // Were it kept, it would have the default messages of the one before.
+    const open = (content: string) =>
+      createScene(
+        { fixture, world },
+        { conversationKey: 'a', defaultMessages: [{ id: 1, message: { content } as never }] },
+      );
+    expect(open('One').texts).toEqual(['One']);
+    expect(open('Two').texts).toEqual(['One']);
     // One that was only read goes after a while, too.
     await clock.advance(60_000);
     expect(clock.timers).toBe(0);
-    const used = open();
+    const used = open('Three');
+    expect(used.texts).toEqual(['Three']);
     used.chat.removeMessage(1);
     used.chat.subscribe(noop)();
     await clock.advance(60_000);
-    expect(open().texts).toEqual([]);
+    expect(open('Four').texts).toEqual([]);
   });
 
   it('means nothing on a server', () => {
@@ -380,6 +384,7 @@ describe('default messages', () => {
         throw new Error('Loader');
       },
       () => 'nonsense' as never,
+      () => [null] as never,
     ]) {
       const scene = createScene({}, { conversationKey: 'c', defaultMessages });
       scene.chat.subscribe(noop);

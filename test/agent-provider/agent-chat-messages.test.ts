@@ -39,6 +39,10 @@ describe('the messages', () => {
     expect(after.messages[0]).toBe(before.messages[0]);
     expect(after.messages[1]).not.toBe(before.messages[1]);
     expect(before.messages[1]?.message.content).toBe('On');
+    // An event against the rules changes nothing.
+    await say(['message.completed', { messageId: 'u' }]);
+    expect(scene.snapshot.agentState.issues).toHaveLength(1);
+    expect(scene.snapshot.messages).toBe(after.messages);
     expect(after.messages[1]?.message.content).toBe('On and');
   });
 

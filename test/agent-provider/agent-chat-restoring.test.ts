@@ -288,6 +288,13 @@ describe('while it is restored', () => {
       { ...good, state: { ...good.state, order: {} } },
       { ...good, state: { ...good.state, runs: { [runId]: 1 } } },
       { ...good, state: { ...good.state, runs: { other: { id: runId, status: 'running' } } } },
+      {
+        ...good,
+        state: {
+          ...good.state,
+          runs: { [runId]: { id: runId, sessionId: 'd', status: 'running' } },
+        },
+      },
       { ...good, state: { ...good.state, messages: { x: { id: 'x' } } } },
       { ...good, state: { ...good.state, lastSequenceByRun: { [runId]: 'x' } } },
     ];
