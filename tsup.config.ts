@@ -27,6 +27,7 @@ const entry = {
   'agent-provider': 'src/agent-provider/index.ts',
   react: 'src/react/index.ts',
   server: 'src/server/index.ts',
+  'server/conformance': 'src/server/conformance/index.ts',
   'server/redis': 'src/server/redis.ts',
 };
 

@@ -64,15 +64,20 @@ function cached<Key extends object, Value>(
   return value;
 }
 
-/** Reads a frame; `undefined` where it is no message. Throws nothing. */
-export function readFrame(data: unknown): Record<string, unknown> | undefined {
+/** The value in a frame of JSON; `undefined` where it is none. */
+export function parseFrame(data: unknown): unknown {
   try {
     const text = typeof data === 'string' ? data : decode(data);
-    const message: unknown = text === undefined ? undefined : JSON.parse(text);
-    return isRecord(message) ? message : undefined;
+    return text === undefined ? undefined : JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** The message in a frame; `undefined` where it is none. */
+export function readFrame(data: unknown): Record<string, unknown> | undefined {
+  const message = parseFrame(data);
+  return isRecord(message) ? message : undefined;
 }
 
 /** Whether a frame has more than `limit` bytes. `ws` may give a fragmented one as a list. */
