@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const all = ['reducer', 'patch', 'client', 'redis-log', 'agent-state', 'ag-ui-bridge'];
+const all = ['reducer', 'patch', 'client', 'server', 'redis-log', 'agent-state', 'ag-ui-bridge'];
 const chosen = process.argv.slice(2);
 
 for (const name of chosen.length ? chosen : all) {
