@@ -367,8 +367,9 @@ describe('default messages', () => {
     expect(scene.snapshot.isDefaultMessagesRequesting).toBe(true);
     expect(keys).toEqual([]);
     chat.subscribe(noop)();
-    chat.subscribe(noop);
     chat.onRequest({ prompt: 'Hi' });
+    await clock.advance(0);
+    chat.subscribe(noop);
     await clock.flush();
     expect(keys).toEqual(['c']);
     expect(scene.texts).toEqual(['A', 'Hi']);
