@@ -1,0 +1,4 @@
+// @ts-check
+import { runCluster } from './run.mjs';
+
+await runCluster({});
