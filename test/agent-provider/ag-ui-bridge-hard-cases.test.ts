@@ -216,6 +216,17 @@ describe('ids that are opened again', () => {
     ]);
   });
 
+  it('are closed in the order in which they were opened again', () => {
+    const bridge = setUpBridge();
+    push(bridge, started, ...text('m'), { type: 'STEP_STARTED', stepName: 's' });
+    push(bridge, { type: 'TEXT_MESSAGE_START', messageId: 'm' });
+    expect(lines(bridge.cancel())).toEqual([
+      '5 message.cancelled m~2',
+      '6 task.cancelled s',
+      '7 run.cancelled',
+    ]);
+  });
+
   it('takes no id that a server has given', () => {
     const bridge = setUpBridge();
     const events = push(
