@@ -1,4 +1,4 @@
-import { getAgentEntityKey } from './state-node.ts';
+import { getAgentEntityKey, peek } from './state-node.ts';
 import type {
   AgentApprovalState,
   AgentEntityReference,
@@ -30,9 +30,6 @@ const shown = {
   approval: 'approvals',
 } as const;
 
-const pick = <Item>(record: Readonly<Record<string, Item>>, key: string): Item | undefined =>
-  Object.hasOwn(record, key) ? record[key] : undefined;
-
 // What was selected is kept as long as what it was selected from.
 const timelines = /* @__PURE__ */ new WeakMap<object, Map<string, readonly AgentTimelineEntry[]>>();
 const entries = /* @__PURE__ */ new WeakMap<object, AgentTimelineEntry>();
@@ -52,19 +49,19 @@ function remember<Result>(
 
 /** A run, or `undefined`. */
 export const selectRun = (state: AgentState, runId: string): AgentRunState | undefined =>
-  pick(state.runs, runId);
+  peek(state, 'runs', runId);
 
 /** A tool call, or `undefined`. */
 export const selectToolCall = (
   state: AgentState,
   { runId, toolCallId }: { readonly runId: string; readonly toolCallId: string },
-): AgentToolCallState | undefined => pick(state.toolCalls, getAgentEntityKey(runId, toolCallId));
+): AgentToolCallState | undefined => peek(state, 'toolCalls', getAgentEntityKey(runId, toolCallId));
 
 /** An approval, or `undefined`. */
 export const selectApproval = (
   state: AgentState,
   { runId, approvalId }: { readonly runId: string; readonly approvalId: string },
-): AgentApprovalState | undefined => pick(state.approvals, getAgentEntityKey(runId, approvalId));
+): AgentApprovalState | undefined => peek(state, 'approvals', getAgentEntityKey(runId, approvalId));
 
 /** The runs of a session that are running; the same array until a run changes. */
 export const selectRunningRuns = (
@@ -75,13 +72,12 @@ export const selectRunningRuns = (
     Object.values(runs).filter((run) => run.sessionId === sessionId && run.status === 'running'),
   );
 
+type Redacted = { readonly redacted?: boolean };
+
 function toEntry(state: AgentState, { kind, id, runId }: AgentEntityReference) {
   if (!Object.hasOwn(shown, kind)) return undefined;
-  const records: object = state[shown[kind as keyof typeof shown]];
-  const source = pick(
-    records as Readonly<Record<string, { redacted?: boolean }>>,
-    getAgentEntityKey(runId, id),
-  );
+  const key = getAgentEntityKey(runId, id);
+  const source = peek(state, shown[kind as keyof typeof shown], key) as Redacted | undefined;
   if (!source) return undefined;
   const entity = source.redacted ? { ...source, content: '' } : source;
   const entry = entries.get(source) ?? ({ kind, entity } as AgentTimelineEntry);

@@ -1,4 +1,11 @@
-import { type ListVersion, listOf, type RecordVersion, read, recordOf } from './state-records.ts';
+import {
+  getIn,
+  type ListVersion,
+  listOf,
+  type RecordVersion,
+  read,
+  recordOf,
+} from './state-records.ts';
 import type { AgentState } from './state-types.ts';
 
 const names = [
@@ -152,11 +159,26 @@ export function hasId({ ids, idCount }: StateNode, runId: string, eventId: strin
   return (ids.byRun.get(runId)?.get(eventId) ?? idCount) < idCount;
 }
 
-/** The node of a state of ours, or one made of a state's plain data. */
-export function toNode(state: AgentState): StateNode {
+function linkedNode(state: AgentState): StateNode | undefined {
   const node = (state as Linked)[link]?.();
   // A proxy of a state may show other things than the state does.
-  if (node?.state === state) return node;
+  return node?.state === state ? node : undefined;
+}
+
+/** One item of a state's record, without putting the record together. */
+export function peek<Name extends Exclude<(typeof names)[number], 'order' | 'issues'>>(
+  state: AgentState,
+  name: Name,
+  key: string,
+): AgentState[Name][string] | undefined {
+  const version = linkedNode(state)?.[name] ?? recordOf<unknown>(state[name]);
+  return getIn(version as RecordVersion<AgentState[Name][string]>, key);
+}
+
+/** The node of a state of ours, or one made of a state's plain data. */
+export function toNode(state: AgentState): StateNode {
+  const node = linkedNode(state);
+  if (node) return node;
   const { processedEventIds, lastSequenceByRun } = state;
   const ids = noIds();
   for (const key in processedEventIds) {

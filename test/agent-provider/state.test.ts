@@ -146,6 +146,29 @@ describe('a snapshot', () => {
     expect(newest.messages['1:rnew']!.role).toBe('user');
   });
 
+  it('that is read late shows what it was made of', () => {
+    const { events, list } = openMessages(10);
+    const kept = [replayAgentEvents(list)];
+    const add = (event: AgentEvent) => kept.push(reduceAgentState(kept.at(-1)!, event));
+    for (const text of 'abcd') add(delta(events, 0, text));
+    add(events.create('message.started', { messageId: 'm10', role: 'user' }));
+    for (const text of 'ef') add(delta(events, 10, text));
+    const seen = kept.map(({ messages }) => {
+      const contents = Object.values(messages).map(({ content }) => content);
+      return [contents.length, contents[0], contents[10]];
+    });
+    expect(seen).toEqual([
+      [10, '', undefined],
+      [10, 'a', undefined],
+      [10, 'ab', undefined],
+      [10, 'abc', undefined],
+      [10, 'abcd', undefined],
+      [11, 'abcd', ''],
+      [11, 'abcd', 'e'],
+      [11, 'abcd', 'ef'],
+    ]);
+  });
+
   it('is reduced when it is frozen to the ground', () => {
     const { events, list } = openMessages(10);
     let state = deepFreeze(replayAgentEvents(list));
