@@ -46,7 +46,10 @@ export function driveAgentProvider<Input, Request, Chunk, Context>(
       if (!from) return provider.createContext(given);
       if ('live' in from) return from.live;
       try {
-        return provider.restoreContext!(from.saved, given);
+        // What nothing was written down of is made anew.
+        return from.saved === undefined && !provider.restoreContext
+          ? provider.createContext(given)
+          : provider.restoreContext!(from.saved, given);
       } catch {
         lost = true;
         return undefined as Context;

@@ -402,6 +402,23 @@ describe('going on with a run', () => {
     expect(next.provider.calls).toEqual([]);
   });
 
+  it('makes the context of a provider anew that writes none down', async () => {
+    const next = createResumable({ restoreContext: undefined as never });
+    const { clock, events, state } = drive(next, {
+      run: { sessionId: 's', runId: 'r', initialSequence: 7 },
+      resume: { cursor: 3, context: { saved: undefined }, open: [] },
+    });
+    next.pipes[0]!.push(at(4, [...message(), ['run.completed', {}]]));
+    await clock.advance(0);
+    expect(next.asked).toEqual([['resume', undefined, 3]]);
+    expect(state.outcome).toBe('ended');
+    expect(lines(events)).toEqual([
+      '8 message.started m',
+      '10 message.completed m',
+      '11 run.completed',
+    ]);
+  });
+
   it.each<[string, Parameters<typeof createFixture>[0], unknown]>([
     ['cannot be restored', {}, { foreign: true }],
     ['a provider cannot restore', { restoreContext: undefined as never }, { saved: true }],
