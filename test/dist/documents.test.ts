@@ -12,6 +12,8 @@ const documents = [
   'CHANGELOG.md',
   'docs/api.md',
   'docs/recipes.md',
+  'docs/agent-provider.md',
+  'docs/server.md',
 ];
 
 const read = (name: string) => {
@@ -143,7 +145,13 @@ async function writeBlocks(name: string, languages: readonly string[]): Promise<
   return files;
 }
 
-describe.each(['README.md', 'docs/api.md', 'docs/recipes.md'])('the code in %s', (name) => {
+describe.each([
+  'README.md',
+  'docs/api.md',
+  'docs/recipes.md',
+  'docs/agent-provider.md',
+  'docs/server.md',
+])('the code in %s', (name) => {
   it('compiles against the built package', async () => {
     const project = name.replaceAll(/\W/g, '-');
     const files = await writeBlocks(name, ['ts', 'tsx', 'mts']);
