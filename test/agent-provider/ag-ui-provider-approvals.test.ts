@@ -337,6 +337,15 @@ describe('a reload while questions wait', () => {
     expect(next.provider.getAgent('s').getSnapshot().messages.at(-1)?.content).toBe('done');
   });
 
+  it('asks the server for nothing, which may have forgotten the run', async () => {
+    const page = await asking();
+    page.server.evict('r');
+    const next = await page.reload();
+    await next.world.clock.advance(5_000);
+    expect(next.lines).toEqual(asked);
+    expect(next.reading.outcome).toBeUndefined();
+  });
+
   it('keeps the first answer', async () => {
     const page = await asking();
     await approve(page);

@@ -92,6 +92,10 @@ describe('run.cancel', () => {
       expect.stringMatching(/message.cancelled m/),
       expect.stringMatching(/run.cancelled enough/),
     ]);
+    // Nothing of the run is left that a command could find.
+    await expect(page.command('run.cancel', {})).rejects.toMatchObject({
+      code: 'invalid-argument',
+    });
   });
 
   it('is lost against an end that was on its way', async () => {

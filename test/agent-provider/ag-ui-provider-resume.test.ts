@@ -165,6 +165,11 @@ describe('a run that nobody reads', () => {
     await page.settle();
     expect(textOf(page.store.getSnapshot())).toBe('one|new');
     expect(page.server.runs.get('r')?.cancels).toBe(1);
+    const { signal } = new AbortController();
+    const request = { sessionId: 's', runId: 'r', input: {} };
+    expect(() => page.provider.transport.resume?.(request, undefined, signal)).toThrow(
+      /not under way/,
+    );
   });
 });
 
@@ -482,6 +487,22 @@ describe('a reload', () => {
     const next = await page.reload();
     expect(next.reading.outcome).toBe('unrecoverable');
     expect(textOf(next.store.getSnapshot())).toBe('one');
+  });
+
+  it('of a run that never reached its transport cannot be taken up', async () => {
+    const page = createPage();
+    const ids = { sessionId: 's', runId: 'r' };
+    const context = page.provider.createContext({ ...ids, events: createAgentEventFactory(ids) });
+    for (const event of page.provider.start({}, context)) {
+      page.store.dispatch(event);
+      page.events.push(event);
+    }
+    const saved = JSON.parse(JSON.stringify(page.provider.saveContext?.(context)));
+    const state = JSON.parse(JSON.stringify(page.store.getSnapshot()));
+    const written = { state, events: page.events, cursor: undefined, context: saved };
+    const next = await page.reload(written);
+    expect(next.reading.outcome).toBe('unrecoverable');
+    expect(next.server.received.some(({ type }) => type === 'run')).toBe(false);
   });
 
   it('with something else than its own context cannot be taken up', async () => {

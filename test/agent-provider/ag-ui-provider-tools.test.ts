@@ -257,6 +257,21 @@ describe('a tool of the page', () => {
     expect(faultsOf(page)).toEqual([]);
   });
 
+  it('is called off where another view of the thread answers in its place', async () => {
+    const slow = createSlowTool();
+    const page = await calling({ where: slow.tool });
+    const message = { role: 'tool', toolCallId: 't', content: 'there' } as const;
+    const runId = page.provider.getAgent('s').run({ messages: [message] });
+    await page.settle();
+    expect(slow.calls.map(({ signal }) => signal.aborted)).toEqual([true]);
+    const input = nextRun(page)?.input;
+    page.server.append(runId, { type: 'RUN_STARTED', threadId: 't', runId, input });
+    await finish(page);
+    expect(page.lines.at(-1)).toMatch(/run.completed/);
+    expect(textOf(page.store.getSnapshot())).toBe('done');
+    expect(faultsOf(page)).toEqual([]);
+  });
+
   it('is run again by the next page where no answer was written down', async () => {
     const slow = createSlowTool();
     const page = await calling({ where: slow.tool });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAgUiProvider } from '../../src/agent-provider/ag-ui-provider.ts';
 import type { AgUiProviderInput } from '../../src/agent-provider/ag-ui-provider-types.ts';
+import { createAgentEventFactory } from '../../src/agent-provider/event-factory.ts';
 import { createWorld, texts } from '../helpers/world.ts';
 import {
   createPage,
@@ -151,6 +152,34 @@ describe('a run', () => {
     await page.settle();
     const { messages } = page.server.runs.get('r2')!.input as { messages: { content: string }[] };
     expect(messages.map(({ content }) => content)).toEqual(['Hi', 'Ho', 'And?']);
+  });
+
+  it('goes on from the state and the messages of its thread', async () => {
+    const provider = {
+      agentOptions: {
+        state: { n: 1 },
+        messages: [{ id: 'old', role: 'assistant', content: 'Before' }],
+      },
+    } as const;
+    const page = createPage({ provider });
+    page.run({});
+    await page.settle();
+    page.server.append('r', runStarted());
+    page.server.append('r', event('STATE_DELTA', { delta: [{ op: 'add', path: '/m', value: 2 }] }));
+    page.server.append(
+      'r',
+      event('MESSAGES_SNAPSHOT', {
+        messages: [
+          ...provider.agentOptions.messages,
+          { id: 'new', role: 'assistant', content: 'Now' },
+        ],
+      }),
+    );
+    await page.settle();
+    expect(Object.values(page.store.getSnapshot().artifacts)).toMatchObject([
+      { content: { n: 1, m: 2 } },
+    ]);
+    expect(textOf(page.store.getSnapshot())).toBe('Now');
   });
 
   it('asks again under another message id', async () => {
@@ -425,6 +454,18 @@ describe('an aborted run', () => {
     page.world.network.mode = 'up';
     await page.world.clock.advance(30_000);
     expect(page.server.received.filter(({ type }) => type !== 'hello')).toEqual([]);
+  });
+
+  it('before it is opened connects to nothing', async () => {
+    const { world, provider } = createPage();
+    const ids = { sessionId: 's', runId: 'r' };
+    const context = provider.createContext({ ...ids, events: createAgentEventFactory(ids) });
+    provider.start({}, context);
+    const request = provider.prepareRequest({}, context);
+    const iterator = provider.transport.open(request, AbortSignal.abort())[Symbol.asyncIterator]();
+    await expect(iterator.next()).rejects.toMatchObject({ name: 'AbortError' });
+    await world.settle();
+    expect(world.network.sockets.length).toBe(0);
   });
 
   it('lets go of the connection once its cancel has arrived', async () => {
