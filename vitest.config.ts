@@ -4,6 +4,10 @@ export default defineConfig({
   test: {
     projects: [
       {
+        // The example server imports the package by its name; here it gets the sources.
+        resolve: {
+          alias: { 'runsocket/server': `${import.meta.dirname}/src/server/index.ts` },
+        },
         test: {
           name: 'node',
           environment: 'node',

@@ -6,7 +6,7 @@ import { readText } from './text.mjs';
  * says: its text, and its reasoning where the server tells it.
  *
  * @param {{ baseUrl: string, apiKey: string, model?: string }} options
- * @returns {import('./runs.mjs').Agent}
+ * @returns {import('./requests.mjs').Agent}
  */
 export function createOpenAiAgent({ baseUrl, apiKey, model = 'gpt-4o-mini' }) {
   return async function* openAiAgent({ input, runId, signal }) {

@@ -27,7 +27,7 @@ const maxQuestions = 1000;
  * @property {string} refused
  *
  * @typedef {{ action: Action, toolCallId: string, expiresAt: number, isDone: boolean }} Question
- * @typedef {import('./runs.mjs').AgUiEvent} AgUiEvent
+ * @typedef {import('./requests.mjs').AgUiEvent} AgUiEvent
  */
 
 /**
@@ -57,7 +57,7 @@ export function createOrdersAgent({ pace }) {
   const createWait = (signal) => (/** @type {number} */ time) =>
     sleep(time / pace, undefined, { signal });
 
-  /** @type {import('./runs.mjs').Agent} */
+  /** @type {import('./requests.mjs').Agent} */
   async function* work({ input, runId, signal, hear }) {
     const wait = createWait(signal);
     const { question } = readConversation(input.messages);
@@ -127,7 +127,7 @@ export function createOrdersAgent({ pace }) {
     yield { type: 'RUN_FINISHED', outcome: { type: 'interrupt', interrupts } };
   }
 
-  /** Go on with what was asked. @type {import('./runs.mjs').Agent} */
+  /** Go on with what was asked. @type {import('./requests.mjs').Agent} */
   async function* goOn({ input, runId, signal }) {
     const wait = createWait(signal);
     const told = [];
@@ -152,12 +152,12 @@ export function createOrdersAgent({ pace }) {
   }
 
   return {
-    /** Whether a run is for this script. @param {import('./runs.mjs').RunInput} input */
+    /** Whether a run is for this script. @param {import('./requests.mjs').RunInput} input */
     takes(input) {
       const { scenario } = /** @type {{ scenario?: unknown }} */ (Object(input.forwardedProps));
       return scenario === 'orders' || answersOf(input).length > 0;
     },
-    /** @type {import('./runs.mjs').Agent} */
+    /** @type {import('./requests.mjs').Agent} */
     async *agent(run) {
       const { messages } = run.input;
       const asks = Array.isArray(messages) && messages.at(-1)?.role === 'user';
@@ -249,7 +249,7 @@ function planActions(question, order) {
   return actions;
 }
 
-/** The answers that a run brings. @param {import('./runs.mjs').RunInput} input */
+/** The answers that a run brings. @param {import('./requests.mjs').RunInput} input */
 function answersOf({ resume }) {
   if (!Array.isArray(resume)) return [];
   return resume

@@ -13,7 +13,7 @@ const times = { thought: 40, argument: 60, search: 1500, word: 58, pause: 500 };
  * `forwardedProps: { scenario: 'orders' }`, it looks after orders instead.
  *
  * @param {{ pace?: number }} [options] `pace` 2 talks twice as fast.
- * @returns {import('./runs.mjs').Agent}
+ * @returns {import('./requests.mjs').Agent}
  */
 export function createScriptedAgent({ pace = 1 } = {}) {
   const orders = createOrdersAgent({ pace });

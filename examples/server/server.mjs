@@ -1,26 +1,19 @@
 // @ts-check
 import { createServer } from 'node:http';
-import { WebSocket, WebSocketServer } from 'ws';
-import { createRuns } from './runs.mjs';
+import { createRunServer, memoryRunLog } from 'runsocket/server';
+import { WebSocketServer } from 'ws';
+import { createRequests } from './requests.mjs';
 import { createScriptedAgent } from './scripted-agent.mjs';
-
-/** A follower that has this many bytes waiting in its socket is sent no more until they are gone. */
-const highWater = 1024 * 1024;
 
 /** How often a socket is asked whether it is still there, in ms. */
 const pingInterval = 30_000;
 
 /**
- * An agent server: three messages in, one out.
+ * An agent server: `createRunServer` does the protocol, and this file gives it sockets and an agent.
  *
- *     in:  { type: 'run', runId, input }      start a run, or follow it where it is known
- *          { type: 'resume', runId, after }   follow a run behind its offset `after`
- *          { type: 'cancel', runId }          stop a run
- *     out: { runId, offset, event }           an AG-UI event and its number in the run's log
+ * One message is the application's own:
  *
- * One more in, to show how an application adds a message of its own:
- *
- *          { type: 'app.retry', runId, toolCallId }   try a failed tool call again, where the agent waits for that
+ *     { type: 'app.retry', runId, toolCallId }   try a failed tool call again, where the agent waits for that
  *
  * A socket is only a listener: a run is started once, ends by itself or by `cancel`, and does not
  * notice who comes and goes.
@@ -30,86 +23,74 @@ const pingInterval = 30_000;
  * @param {string} [options.host] Default 127.0.0.1: this machine only.
  * @param {string} [options.path] Where the WebSocket is. Default /agent.
  * @param {readonly string[]} [options.origins] Pages of other origins than this machine's that may connect.
- * @param {import('./runs.mjs').Agent} [options.agent] Default the scripted one.
+ * @param {import('./requests.mjs').Agent} [options.agent] Default the scripted one.
  * @param {number} [options.pace] How fast the scripted agent talks; 1 is about 20 s an answer.
- * @param {number} [options.keep] How long the log of a finished run is kept, in ms. Default 15 minutes.
- * @param {number} [options.maxRuns] How many logs are kept at most. Default 1000.
- * @param {number} [options.maxPayload] The largest message taken, in bytes. Default 1 MiB.
+ * @param {import('runsocket/server').RunLog} [options.log] Where runs are kept. Default the memory of this process.
+ * @param {boolean} [options.plain] Speak only run, resume, cancel and { runId, offset, event }. Default false.
+ * @param {import('runsocket/server').RunServerLimits} [options.limits]
  * @param {import('node:http').RequestListener} [options.handle] Answers the other HTTP requests.
  */
 export async function createExampleServer(options = {}) {
   const { port = 0, host = '127.0.0.1', path = '/agent', origins = [], pace = 1 } = options;
-  const { agent = createScriptedAgent({ pace }), maxPayload = 1024 * 1024 } = options;
-  const runs = createRuns({ agent, keep: options.keep, maxRuns: options.maxRuns });
-  const sockets = new WebSocketServer({ noServer: true, maxPayload });
-  const http = createServer(options.handle ?? ((_, response) => response.writeHead(404).end()));
+  const { agent = createScriptedAgent({ pace }), log = memoryRunLog(), plain, limits } = options;
+  const requests = createRequests();
   let refuseUntil = 0;
+
+  const runs = createRunServer({
+    log,
+    plain,
+    limits,
+    origins: (origin) => isLocal(origin) || origins.includes(origin),
+    run({ input, runId, threadId, signal }) {
+      const hear = requests.createHear(runId, signal);
+      const run = { input: isObject(input) ? input : {}, runId, threadId, signal, hear };
+      // The agents of the examples are not typed event by event.
+      return /** @type {any} */ (agent(run));
+    },
+  });
+
+  const http = createServer(options.handle ?? ((_, response) => response.writeHead(404).end()));
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: limits?.maxMessage ?? 1024 * 1024,
+  });
 
   http.on('upgrade', (request, socket, head) => {
     socket.on('error', () => {});
     if (Date.now() < refuseUntil) return socket.destroy();
     if (request.url?.split('?')[0] !== path)
       return socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
-    if (!isAllowed(request.headers.origin, origins)) {
-      return socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
-    }
-    sockets.handleUpgrade(request, socket, head, serve);
+    sockets.handleUpgrade(request, socket, head, (accepted) => serve(accepted, request));
   });
 
-  /** @param {WebSocket} socket */
-  function serve(socket) {
-    /** What this socket follows. @type {Map<import('./runs.mjs').Run, ReturnType<typeof createFeed>>} */
-    const feeds = new Map();
-    let alive = true;
-
-    /** @param {string} runId @param {unknown} after */
-    function follow(runId, after) {
-      const next = Number.isSafeInteger(after) ? Math.max(0, Number(after) + 1) : 0;
-      const run = runs.get(runId);
-      if (!run) {
-        // The log is gone, by a restart or its age: a clear end is kinder than silence.
-        const event = { type: 'RUN_ERROR', message: 'The server no longer knows this run.' };
-        socket.send(JSON.stringify({ runId, offset: next, event }));
-        return;
-      }
-      const feed = feeds.get(run) ?? createFeed(socket, run);
-      feeds.set(run, feed);
-      feed.seek(next);
-    }
-
-    socket.on('message', (data, isBinary) => {
-      const message = isBinary ? undefined : parse(String(data));
-      const { type, runId, input, after, toolCallId } = message ?? {};
-      if (typeof runId !== 'string' || runId === '' || runId.length > 256) return;
-      if (type === 'run' && isObject(input)) {
-        const run = runs.start(runId, input);
-        if (!feeds.has(run)) follow(runId, undefined);
-      } else if (type === 'resume') {
-        follow(runId, after);
-      } else if (type === 'cancel') {
-        runs.cancel(runId);
-      } else if (type === 'app.retry' && typeof toolCallId === 'string') {
-        runs.tell(runId, `retry ${toolCallId}`);
+  /** @param {import('ws').WebSocket} socket @param {import('node:http').IncomingMessage} request */
+  function serve(socket, request) {
+    runs.accept(socket, undefined, request);
+    socket.on('message', (data) => {
+      const { type, runId, toolCallId } = parse(String(data));
+      if (type === 'app.retry' && typeof runId === 'string' && typeof toolCallId === 'string') {
+        requests.tell(runId, `retry ${toolCallId}`);
       }
     });
 
+    // A network that is gone says nothing: without these, nobody would notice.
+    let isAlive = true;
     const pings = setInterval(() => {
-      if (!alive) return socket.terminate();
-      alive = false;
+      if (!isAlive) return socket.terminate();
+      isAlive = false;
       socket.ping();
     }, pingInterval);
     socket.on('pong', () => {
-      alive = true;
+      isAlive = true;
     });
-    socket.on('error', () => {}); // A bad frame or one over the limit; `close` follows.
-    socket.on('close', () => {
-      clearInterval(pings);
-      for (const feed of feeds.values()) feed.stop();
-    });
+    socket.on('close', () => clearInterval(pings));
   }
 
   await new Promise((resolve, reject) => {
-    http.once('error', reject);
+    http.once('error', (error) => {
+      void runs.dispose({ grace: 0 });
+      reject(error);
+    });
     http.listen(port, host, () => resolve(undefined));
   });
   const address = /** @type {import('node:net').AddressInfo} */ (http.address());
@@ -118,12 +99,6 @@ export async function createExampleServer(options = {}) {
     port: address.port,
     /** Where a client connects to. */
     url: `ws://${host}:${address.port}${path}`,
-    /** The events of a run so far. */
-    log: runs.log,
-    /** How often the agent was started for a run. */
-    starts: runs.starts,
-    /** The ids of the runs that are remembered. */
-    runIds: runs.ids,
     /** How many sockets are open. */
     connections: () => sockets.clients.size,
 
@@ -139,8 +114,15 @@ export async function createExampleServer(options = {}) {
       }
     },
 
-    async close() {
-      runs.close();
+    /**
+     * Stop. With a `grace`, clients are told to come back, and runs have so many ms to end; without,
+     * it is as a crash: nobody is told anything.
+     * @param {{ grace?: number }} [how]
+     */
+    async close({ grace } = {}) {
+      if (grace === undefined) for (const socket of sockets.clients) socket.terminate();
+      await runs.dispose({ grace: grace ?? 0 });
+      await log.dispose?.();
       for (const socket of sockets.clients) socket.terminate();
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));
@@ -148,41 +130,13 @@ export async function createExampleServer(options = {}) {
   };
 }
 
-/**
- * Sends a run's log to a socket from any offset on, and then what is appended. There is one reader
- * and one cursor, so nothing new can overtake what is repeated.
- *
- * @param {WebSocket} socket
- * @param {import('./runs.mjs').Run} run
- */
-function createFeed(socket, run) {
-  let next = 0;
-
-  function pump() {
-    while (next < run.frames.length && socket.readyState === WebSocket.OPEN) {
-      if (socket.bufferedAmount > highWater) return;
-      socket.send(/** @type {string} */ (run.frames[next++]), pump);
-    }
-  }
-
-  run.listeners.add(pump);
-  return {
-    /** @param {number} offset */
-    seek(offset) {
-      next = offset;
-      pump();
-    },
-    stop: () => run.listeners.delete(pump),
-  };
-}
-
-/** @param {string} text @returns {Record<string, unknown> | undefined} */
+/** @param {string} text @returns {Record<string, unknown>} */
 function parse(text) {
   try {
     const message = JSON.parse(text);
-    return isObject(message) ? message : undefined;
+    return isObject(message) ? message : {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -193,13 +147,10 @@ function isObject(value) {
 
 /**
  * Any web page can open a WebSocket to this machine, so a page must be local or on the list.
- * Programs other than browsers send no origin.
  *
- * @param {string | undefined} origin
- * @param {readonly string[]} origins
+ * @param {string} origin
  */
-function isAllowed(origin, origins) {
-  if (origin === undefined || origins.includes(origin)) return true;
+function isLocal(origin) {
   try {
     return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(origin).hostname);
   } catch {

@@ -1,4 +1,5 @@
 // @ts-check
+import { openLog } from './logs.mjs';
 import { createOpenAiAgent } from './openai-agent.mjs';
 import { createPages } from './pages.mjs';
 import { createScriptedAgent } from './scripted-agent.mjs';
@@ -14,7 +15,8 @@ const outage = 6000;
  * @param {number} [options.port] The port to try first; a free one where it is taken.
  * @param {string} [options.host]
  * @param {number} [options.pace]
- * @param {import('./runs.mjs').Agent} [options.agent] An agent of your own.
+ * @param {import('./requests.mjs').Agent} [options.agent] An agent of your own.
+ * @param {import('runsocket/server').RunLog} [options.log] Default what `REDIS_URL` says, or memory.
  * @param {Record<string, string>} [options.pages] Folders by path.
  * @param {Record<string, string | undefined>} [options.env] Default `process.env`.
  */
@@ -28,6 +30,7 @@ export async function startExample(options = {}) {
       ? createOpenAiAgent({ baseUrl, apiKey, model })
       : createScriptedAgent({ pace }));
   const servePages = createPages(pages);
+  const log = options.log ?? (await openLog(env.REDIS_URL));
 
   /** @param {number} onPort */
   const listen = (onPort) =>
@@ -35,6 +38,8 @@ export async function startExample(options = {}) {
       port: onPort,
       host,
       agent,
+      log,
+      plain: env.PLAIN === '1',
       origins: env.ORIGINS?.split(','),
       handle(request, response) {
         if (request.method === 'POST' && request.url === '/agent/drop') {

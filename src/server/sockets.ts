@@ -9,7 +9,7 @@ export function attachSocket(
   report: (error: unknown) => void,
 ): void {
   // Bytes that may be read at once, where the socket would give a Blob.
-  if ('binaryType' in socket) socket.binaryType = 'arraybuffer';
+  if ('binaryType' in socket && socket.binaryType === 'blob') socket.binaryType = 'arraybuffer';
   socket.addEventListener('message', ({ data }: { readonly data: unknown }) =>
     connection.receive(data),
   );

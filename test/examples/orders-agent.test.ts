@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 async function serve(pace = 200): Promise<{ server: ExampleServer; client: ExampleClient }> {
-  const server = await createExampleServer({ pace });
+  const server = await createExampleServer({ pace, plain: true });
   cleanups.push(() => server.close());
   const client = await connectTo(server);
   cleanups.push(client.close);

@@ -239,6 +239,29 @@ describe('a log that is another', () => {
     ]);
   });
 
+  it('is not read on when the old one ends without a word', async () => {
+    let isAnother = false;
+    const { clock, puppet, dial } = start((memory) => ({
+      async *read(...all) {
+        for await (const batch of memory.read(...all)) {
+          yield batch;
+          if (isAnother) return;
+        }
+      },
+      head: async (runId) => {
+        const head = await memory.head(runId);
+        return 'unknown' in head || !isAnother ? head : { ...head, epoch: 'another', next: 99 };
+      },
+    }));
+    const line = dial();
+    line.send(ask());
+    await clock.flush();
+    isAnother = true;
+    puppet.say('a', 'one');
+    await clock.flush();
+    expect(line.controls('run.end')).toMatchObject([{ offset: 2, status: 'lost' }]);
+  });
+
   it('is not written to by the old producer', async () => {
     let isSwapped = false;
     const { clock, puppet, dial, server } = start((memory) => ({
@@ -280,6 +303,27 @@ describe('a log that is another', () => {
     ]);
     expect(line.offsets()).toEqual([2, 4]);
   });
+});
+
+it('cancels a run whose cancel overtakes the answer to its start', async () => {
+  let go = () => {};
+  const { clock, puppet, dial, server } = start((memory) => ({
+    async create(...all) {
+      const made = await memory.create(...all);
+      await new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      return made;
+    },
+  }));
+  const line = dial();
+  line.send(ask());
+  await clock.flush();
+  await server.cancel('a');
+  go();
+  await clock.flush();
+  expect(line.controls('run.end')).toMatchObject([{ status: 'cancelled' }]);
+  expect(puppet.starts.size).toBe(0);
 });
 
 it('disposes of a server whose log cannot be reached', async () => {

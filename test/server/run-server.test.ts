@@ -154,6 +154,17 @@ describe('a run', () => {
     expect(second.offsets()).toEqual([3, 4, 5, 6]);
   });
 
+  it('is known to a resume right behind its start', async () => {
+    const { url, puppet } = await start();
+    const line = await dial(url);
+    for (let n = 0; n < 20; n++) {
+      line.send(ask(`${n}`), { type: 'resume', runId: `${n}`, after: 0 });
+      puppet.end(`${n}`);
+    }
+    await until(() => line.controls('run.accepted').length === 40);
+    expect(line.controls('run.unknown')).toEqual([]);
+  });
+
   it('has one feed a connection, however often it is resumed', async () => {
     const { url, puppet } = await start();
     const line = await dial(url);
