@@ -14,6 +14,7 @@ const redis = createClient({ url: REDIS_URL });
 await redis.connect();
 
 const log = redisRunLog(redis);
+/** @type {(run: any) => AsyncIterable<any>} */
 const agent = createScriptedAgent({ pace: Number(PACE) });
 const origins = ORIGINS.split(',');
 

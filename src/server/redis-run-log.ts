@@ -62,7 +62,7 @@ const lostEvent = JSON.stringify({
  * wait up to `patience` for a Redis that is away, and then reject with `storage`. A Redis that comes
  * back with its data goes on where it was; one that comes back without rejects with `run-lost`.
  *
- * Needs Redis 5 or newer, and a `maxmemory-policy` that throws nothing away (`noeviction`).
+ * Needs Redis 6.2 or newer, and a `maxmemory-policy` that throws nothing away (`noeviction`).
  * Throws `invalid-argument` for a prefix with braces: they would put one run on several nodes.
  */
 export function redisRunLog(redis: RedisLike, options: RedisRunLogOptions = {}): Required<RunLog> {

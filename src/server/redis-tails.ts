@@ -1,20 +1,11 @@
 import type { BaseEnvironment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
+import { parseBatch, type RedisBatch } from './redis-batch.ts';
 import type { RedisCalls } from './redis-calls.ts';
 import type { RedisChannels } from './redis-channels.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { readScript } from './redis-scripts.ts';
 import type { LoggedEvent, RunLog } from './run-log.ts';
-
-/** What one call to Redis gives of a run's log. */
-interface Batch {
-  /** Undefined: nothing is known of the run. */
-  readonly epoch?: string;
-  readonly status?: string;
-  /** The first offset that is not written yet. */
-  readonly next: number;
-  readonly events: readonly LoggedEvent[];
-}
 
 /** The end of one run's log, for all of its followers in this process. */
 interface Tail {
@@ -28,10 +19,12 @@ interface Tail {
   /** How often there was something new, and how much of it the last answer knows of. */
   wakes: number;
   seen: number;
-  last: Batch | undefined;
+  last: RedisBatch | undefined;
   /** The newest events, so that followers side by side read once. */
   recent: readonly LoggedEvent[];
-  readonly reads: Map<number, Promise<Batch>>;
+  /** What of {@link recent} was given from an offset on: one array for all, so that it is sent on as one. */
+  readonly parts: Map<number, readonly LoggedEvent[]>;
+  readonly reads: Map<number, Promise<RedisBatch>>;
   stop(): void;
   stopPoll(): void;
 }
@@ -51,29 +44,6 @@ export interface RedisTailsContext {
   readonly poll: number;
   /** Ends a run whose lease has run out; `true` where this call did. */
   readonly expire: (runId: string) => Promise<boolean>;
-}
-
-/** Parses an event when it is asked for; who sends it on never does. */
-function createLoggedEvent(offset: number, json: string): LoggedEvent {
-  let event: unknown;
-  return {
-    offset,
-    json,
-    get event() {
-      event ??= JSON.parse(json);
-      return event;
-    },
-  };
-}
-
-function parseBatch(answer: unknown): Batch & { readonly lease: number } {
-  const [epoch, status, next, lease, first, ...events] = answer as readonly unknown[];
-  return {
-    ...(epoch !== undefined && { epoch: `${epoch}`, status: `${status}` }),
-    next: Number(next),
-    lease: Number(lease),
-    events: events.map((json, index) => createLoggedEvent(Number(first) + index, `${json}`)),
-  };
 }
 
 /** Make what reads logs; `close` ends all reading with `closed`. */
@@ -107,6 +77,7 @@ export function createRedisTails(context: RedisTailsContext): {
       seen: 0,
       last: undefined,
       recent: [],
+      parts: new Map(),
       reads: new Map(),
       stop: () => {},
       stopPoll: () => {},
@@ -124,7 +95,7 @@ export function createRedisTails(context: RedisTailsContext): {
     return tail;
   }
 
-  function remember(tail: Tail, batch: Batch): void {
+  function remember(tail: Tail, batch: RedisBatch): void {
     const { events } = batch;
     const first = events[0];
     if (!first) return;
@@ -137,9 +108,10 @@ export function createRedisTails(context: RedisTailsContext): {
       if (bytes > recentBytes) break;
     }
     tail.recent = all.slice(start);
+    tail.parts.clear();
   }
 
-  async function fetch(runId: string, tail: Tail, from: number): Promise<Batch> {
+  async function fetch(runId: string, tail: Tail, from: number): Promise<RedisBatch> {
     const { wakes } = tail;
     const answer = await call(
       readScript,
@@ -171,14 +143,16 @@ export function createRedisTails(context: RedisTailsContext): {
     return batch;
   }
 
-  function next(runId: string, tail: Tail, from: number): Promise<Batch> {
+  function next(runId: string, tail: Tail, from: number): Promise<RedisBatch> {
     const { last, recent } = tail;
     const isStale = tail.wakes > tail.seen;
     const index = recent.length ? from - recent[0]!.offset : -1;
     if (last && index >= 0 && (index < recent.length || (from >= last.next && !isStale))) {
       // What came since the last answer has to be asked for.
       const known = isStale ? Infinity : last.next;
-      return Promise.resolve({ ...last, next: known, events: recent.slice(index) });
+      const events = tail.parts.get(from) ?? recent.slice(index);
+      tail.parts.set(from, events);
+      return Promise.resolve({ ...last, next: known, events });
     }
     let reading = tail.reads.get(from);
     if (!reading) {

@@ -132,7 +132,7 @@ describeRedis('redisRunLog over faults', () => {
 
   it('leaves a producer the time to renew a lease that ran out in an outage', async () => {
     const writer = await open(server.url);
-    const reader = await open(server.url, { poll: 100 });
+    const reader = await open(server.url, { poll: 60_000 });
     const { epoch } = await writer.log.create(id, {});
     const follower = follow(reader.log, id);
     await writer.log.append(id, epoch, events(0, 1));
