@@ -75,7 +75,6 @@ export const selectRunningRuns = (
 type Redacted = { readonly redacted?: boolean };
 
 function toEntry(state: AgentState, { kind, id, runId }: AgentEntityReference) {
-  if (!Object.hasOwn(shown, kind)) return undefined;
   const key = getAgentEntityKey(runId, id);
   const source = peek(state, shown[kind as keyof typeof shown], key) as Redacted | undefined;
   if (!source) return undefined;

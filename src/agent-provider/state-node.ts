@@ -91,25 +91,25 @@ const lazy = /* @__PURE__ */ names.map((name): PropertyDescriptor & ThisType<Req
   configurable: true,
 }));
 
-function readIds(this: Required<Linked>): Readonly<Record<string, true>> {
-  const { ids, idCount } = this[link]();
-  const keys: Record<string, true> = Object.create(null);
-  for (const [runId, ofRun] of ids.byRun) {
-    for (const [eventId, index] of ofRun) {
-      if (index < idCount) keys[getAgentEventKey(runId, eventId)] = true;
+const idsOnDemand: PropertyDescriptor & ThisType<Required<Linked>> = {
+  get() {
+    const { ids, idCount } = this[link]();
+    const keys: Record<string, true> = Object.create(null);
+    for (const [runId, ofRun] of ids.byRun) {
+      for (const [eventId, index] of ofRun) {
+        if (index < idCount) keys[getAgentEventKey(runId, eventId)] = true;
+      }
     }
-  }
-  return keys;
-}
+    return keys;
+  },
+  configurable: true,
+};
 
-// A constructor of their own lets the engine make states with room for what is defined on them later;
-// they are plain objects all the same, but for the ids.
+// States are plain objects; a constructor of their own lets the engine make them with room for what
+// is defined on them later.
 function makeState(): void {}
 const State = /* @__PURE__ */ Object.assign(makeState, {
-  prototype: /* @__PURE__ */ Object.create(Object.prototype, {
-    constructor: { value: Object },
-    processedEventIds: { get: readIds },
-  }),
+  prototype: Object.prototype,
 }) as unknown as new () => Record<PropertyKey, unknown>;
 
 /** What the outside sees of a node: records are put together when they are first read. */
@@ -124,6 +124,7 @@ export function toState(node: StateNode): AgentState {
     else Object.defineProperty(state, name, lazy[index]!);
   }
   Object.defineProperty(state, link, { value: () => node });
+  Object.defineProperty(state, 'processedEventIds', idsOnDemand);
   node.state = state as unknown as AgentState;
   return node.state;
 }

@@ -467,6 +467,7 @@ describe('ids', () => {
       for (const from of [state, restored]) {
         const next = reduceAgentState(from, events.create('run.completed', {}));
         expect(codes(next), name).toEqual(['missing_run']);
+        expect(name in next.runs, name).toBe(false);
       }
     }
   });

@@ -59,7 +59,7 @@ describe('a snapshot', () => {
     expect(Object.keys({ ...state }).sort()).toEqual(names);
     expect(Object.keys(JSON.parse(JSON.stringify(state))).sort()).toEqual(names);
     expect(structuredClone(state)).toEqual(JSON.parse(JSON.stringify(state)));
-    expect(state.constructor).toBe(Object);
+    expect(Object.getPrototypeOf(state)).toBe(Object.prototype);
     const inherited: string[] = [];
     for (const name in state) inherited.push(name);
     expect(inherited.sort()).toEqual(names);
@@ -146,6 +146,23 @@ describe('a snapshot', () => {
     expect(newest.messages['1:rnew']!.role).toBe('user');
   });
 
+  it('knows the events of its own past, and not those of another', () => {
+    const { events, list } = openMessages(2);
+    const base = replayAgentEvents(list);
+    const toLeft = delta(events, 0, 'left');
+    const toRight = delta(events, 0, 'right');
+    const left = reduceAgentState(base, toLeft);
+    const right = reduceAgentState(base, toRight);
+    expect(Object.keys(left.processedEventIds)).toContain(`1:r${toLeft.eventId}`);
+    expect(Object.keys(left.processedEventIds)).not.toContain(`1:r${toRight.eventId}`);
+    expect(Object.keys(right.processedEventIds)).not.toContain(`1:r${toLeft.eventId}`);
+    expect(reduceAgentState(left, toLeft)).toBe(left);
+    expect(reduceAgentState(right, toRight)).toBe(right);
+    expect(reduceAgentState(base, toLeft)).toEqual(left);
+    expect(contentOf(reduceAgentState(right, { ...toLeft, sequence: 99 }), 0)).toBe('rightleft');
+    expect(contentOf(reduceAgentState(left, { ...toRight, sequence: 99 }), 0)).toBe('leftright');
+  });
+
   it('that is read late shows what it was made of', () => {
     const { events, list } = openMessages(10);
     const kept = [replayAgentEvents(list)];
@@ -195,6 +212,11 @@ describe('a snapshot', () => {
     expect([contentOf(next, 0), contentOf(next, 1)]).toEqual(['x', 'x']);
     expect(contentOf(state, 1)).toBe('');
     expect(Object.keys(next.processedEventIds)).toHaveLength(53);
+
+    const other = new Proxy(state, {
+      get: (target, name) => (name === 'runs' ? {} : Reflect.get(target, name)),
+    });
+    expect(reduceAgentState(other, delta(events, 2)).runs).toEqual({});
   });
 });
 

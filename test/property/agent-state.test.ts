@@ -116,14 +116,25 @@ const withoutText = (state: AgentState): object => ({
   issues: state.issues.map(({ code, eventId, runId }) => ({ code, eventId, runId })),
 });
 
+/** With sorted keys and nothing undefined; many times faster to compare than the objects. */
+const canonical = (value: object): string =>
+  JSON.stringify(
+    value,
+    (_key, part) =>
+      typeof part === 'object' && part !== null && !Array.isArray(part)
+        ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : part,
+    1,
+  );
+
 function expectSame(state: AgentState, naive: NaiveState): void {
-  expect(withoutText(state)).toEqual(naiveView(naive));
+  expect(canonical(withoutText(state))).toBe(canonical(naiveView(naive)));
   expect(Object.keys(state.processedEventIds).sort()).toEqual([...naive.processed].sort());
 }
 
 const seeds = Array.from({ length: 2_000 }, (_, seed) => seed);
 
-it('reduces as the written rules do, also events against the rules', () => {
+it('reduces as the written rules do, also events against the rules', { timeout: 60_000 }, () => {
   const codes = new Map<string, number>();
   let accepted = 0;
   for (const seed of seeds) {
@@ -148,7 +159,9 @@ it('reduces as the written rules do, also events against the rules', () => {
   }
 });
 
-it('keeps every snapshot as it was, read early, late or frozen, and from any of them goes on', () => {
+it('keeps every snapshot as it was, whatever is read when and goes on from where', {
+  timeout: 60_000,
+}, () => {
   for (const seed of seeds.slice(0, 400)) {
     const random = createRandom(seed + 1e6);
     const events = makeEvents(seed);
