@@ -29,7 +29,7 @@ export function createOpener(): {
         async close() {
           if (!opened.delete(one)) return;
           await log.dispose();
-          redis.destroy();
+          if (redis.isOpen) redis.destroy();
         },
       };
       opened.add(one);
