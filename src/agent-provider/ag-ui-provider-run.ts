@@ -288,7 +288,8 @@ export function createAgUiRun(
   function goOn() {
     const { key, bridge } = self;
     const resume = bridge?.phase === 'held' && bridge.resume;
-    if (resume && key !== undefined && !ids.includes(key)) start({ resume }, key);
+    // Its id makes it one run, however often it is started.
+    if (resume) start({ resume }, key!);
   }
 
   function cancel(quietly?: boolean) {
@@ -337,7 +338,6 @@ export function createAgUiRun(
             reader = undefined;
             release();
             wake();
-            if (self.bridge?.phase === 'ended') end();
           }
           return { done: true, value: undefined };
         },

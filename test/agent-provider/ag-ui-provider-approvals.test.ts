@@ -375,6 +375,22 @@ describe('a reload while questions wait', () => {
     return events[Symbol.asyncIterator]();
   }
 
+  it('sends them again where nothing remembers that they were sent', async () => {
+    const page = await asking({ provider: { agentOptions: { storage: null } } });
+    await approve(page);
+    const command = rejectByHand(page);
+    const { value } = await command.next();
+    page.store.dispatch(value);
+    page.events.push(value);
+    command.next();
+    const written = page.write();
+    await page.settle();
+    const next = await page.reload(written, { crash: true });
+    expect(next.server.runs.get('k2')).toMatchObject({ starts: 2, executions: 1 });
+    await answerAtServer(next);
+    expect(next.lines).toEqual([...asked, ...answered, ...told]);
+  });
+
   it.each([
     ['before the run that carries the last answer', 1],
     ['right behind it', 2],
