@@ -159,6 +159,9 @@ describe('a snapshot', () => {
     expect(reduceAgentState(left, toLeft)).toBe(left);
     expect(reduceAgentState(right, toRight)).toBe(right);
     expect(reduceAgentState(base, toLeft)).toEqual(left);
+    const more = delta(events, 0, 'more');
+    expect(contentOf(reduceAgentState(left, more), 0)).toBe('leftmore');
+    expect(contentOf(reduceAgentState(base, more), 0)).toBe('more');
     expect(contentOf(reduceAgentState(right, { ...toLeft, sequence: 99 }), 0)).toBe('rightleft');
     expect(contentOf(reduceAgentState(left, { ...toRight, sequence: 99 }), 0)).toBe('leftright');
   });
