@@ -51,8 +51,8 @@ export interface BridgeState {
   readonly entities: Map<string, BridgeEntity>;
   /** Entity ids that are taken, by kind; the number is that of the last alias. And how many reasoning messages a lane began. */
   readonly used: Map<string, number>;
-  /** Ids of messages that are nothing new, and whether another has told what they say. */
-  readonly known: Map<string, boolean>;
+  /** Ids of messages that are nothing new. */
+  readonly known: Map<string, true>;
   /** Names of the tools that earlier runs called and nobody answered. */
   readonly names: Map<string, string>;
   /** What chunks without an id go on with: the entity's key, by lane. */

@@ -34,7 +34,7 @@ export function startStream(
       role: isThought ? undefined : textOf(role) || 'assistant',
       content,
     }),
-    { content: '', part: !!old || !!known.get(id) },
+    { content: '', part: !!old || known.has(id) },
   );
 }
 

@@ -19,13 +19,9 @@ export function startTool(
 ): BridgeEntity | undefined {
   const { toolCallId: id, toolCallName, parentMessageId } = event;
   if (!isText(id)) return undefined;
-  const { known, names } = draft.state;
   const old = find(draft, 'tool', id);
-  // AG-UI makes a message for the call, which a snapshot then has.
-  const owner = textOf(parentMessageId) || id;
-  known.set(owner, !!known.get(owner));
   if (old?.open) return old;
-  const name = textOf(toolCallName) || names.get(id) || 'unknown';
+  const name = textOf(toolCallName) || draft.state.names.get(id) || 'unknown';
   const again = old && { attempt: (old.attempt ?? 1) + 1, retryOf: old.id };
   return Object.assign(
     open(

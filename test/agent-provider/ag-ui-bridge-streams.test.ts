@@ -20,6 +20,7 @@ describe('streams', () => {
         { type: 'TOOL_CALL_RESULT', content: 'x' },
         { type: 'REASONING_MESSAGE_CONTENT', messageId: 'm', delta: 'x' },
         { type: 'toString' },
+        { type: '__proto__' },
         { type: 7 },
         null as never,
       ),

@@ -192,6 +192,15 @@ describe('client-side tools', () => {
     expect(bridge.pendingTools.map(({ toolCallId }) => toolCallId)).toEqual(['b']);
   });
 
+  it('wait no more once the agent goes on', () => {
+    const bridge = setUpBridge({ clientTools: true });
+    push(bridge, started, ...call('a'), finished, { ...started, runId: 'a2' });
+    expect(bridge.pendingTools).toEqual([]);
+    expect(() => bridge.answerTool('a', { result: 1 })).toThrow(
+      expect.objectContaining({ code: 'invalid-argument' }),
+    );
+  });
+
   it('are answered by the input of the run that goes on', () => {
     const bridge = setUpBridge({ clientTools: true });
     push(bridge, started, ...call('a'), ...call('b'), finished);

@@ -204,7 +204,7 @@ const endings: Readonly<Record<string, Ending>> = {
     }
     const next = generateRuns(Math.floor(random() * 1e6), {
       runs: 1,
-      actions: 10,
+      actions: 6,
       endings: false,
       snapshots: false,
     });
@@ -233,7 +233,7 @@ const cases = new Map<number, Case>();
 function caseOf(seed: number): Case {
   let one = cases.get(seed);
   if (!one) {
-    const runs = generateBridgeRuns(seed, { runs: 1 + (seed % 2), actions: 4 + (seed % 24) });
+    const runs = generateBridgeRuns(seed, { runs: 1 + (seed % 2), actions: 4 + (seed % 16) });
     const place = Math.floor(createRandom(seed * 31)() * (runs.events.length + 1));
     one = { runs, cut: runs.events.slice(0, place), expected: new Map() };
     cases.set(seed, one);
