@@ -169,7 +169,7 @@ for (let offset = 0; offset < 1_000; offset++) {
 }
 await bareFollow;
 third.destroy();
-console.log('\nfrom append to a follower in another process, ms');
+console.log('\nfrom append to a follower behind another connection, ms');
 console.log(`${round(at(delays, 0.5), 2)} median, ${at(delays, 0.99).toFixed(2)} p99`);
 console.log(
   `${round(at(bareDelays, 0.5), 2)} median, ${at(bareDelays, 0.99).toFixed(2)} p99: bare XADD and a blocking XREAD`,

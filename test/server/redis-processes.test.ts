@@ -257,7 +257,9 @@ describeRedis('two server processes on one Redis', () => {
     await owner.over();
     expect(owner.thread().status).toBe('aborted');
     await expect.poll(() => count('stopped', runId), { timeout: patience }).toBe(1);
-    expect(await redis.hGet(`runsocket:{${runId}}`, 'status')).toBe('cancelled');
+    await expect
+      .poll(() => redis.hGet(`runsocket:{${runId}}`, 'status'), { timeout: patience })
+      .toBe('cancelled');
   });
 
   it('moves clients to the other process when one ends, and lets its runs finish', async () => {
