@@ -105,17 +105,10 @@ const idsOnDemand: PropertyDescriptor & ThisType<Required<Linked>> = {
   configurable: true,
 };
 
-// States are plain objects; a constructor of their own lets the engine make them with room for what
-// is defined on them later.
-function makeState(): void {}
-const State = /* @__PURE__ */ Object.assign(makeState, {
-  prototype: Object.prototype,
-}) as unknown as new () => Record<PropertyKey, unknown>;
-
 /** What the outside sees of a node: records are put together when they are first read. */
 export function toState(node: StateNode): AgentState {
   if (node.state) return node.state;
-  const state = new State();
+  const state: Record<PropertyKey, unknown> = {};
   for (let index = 0; index < names.length; index++) {
     const name = names[index]!;
     const version: RecordVersion | ListVersion = node[name];
