@@ -2,7 +2,7 @@ import { createWebSocketClient } from 'runsocket';
 import { createAgUiAgent } from 'runsocket/ag-ui';
 
 const client = createWebSocketClient(new URL('/agent', location.href.replace(/^http/, 'ws')));
-const agent = createAgUiAgent(client, { name: 'vanilla', restart: true });
+const agent = createAgUiAgent(client, { name: 'vanilla' });
 const [form, question, stop, status, connection, log] = [
   'form',
   'question',

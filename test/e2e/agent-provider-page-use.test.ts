@@ -28,6 +28,9 @@ const threadAnswers = async (page: Page) =>
     (text) => text !== '',
   );
 
+// The answer to the server's own hello.
+const isNoHello = (type: string) => type !== 'hello';
+
 inChromium('both views of a run', () => {
   it('say the same over one connection, in the middle and at the end', async ({ stage }) => {
     const context = await stage.openContext();
@@ -57,7 +60,7 @@ inChromium('both views of a run', () => {
     expect(await threadAnswers(page)).toEqual(await shownAnswers(page));
     await page.getByText('track_parcel({"order":"1043"})', { exact: true }).waitFor();
     expect(sockets).toHaveLength(1);
-    expect(sent).toEqual(['run', 'app.retry', 'run']);
+    expect(sent.filter(isNoHello)).toEqual(['run', 'app.retry', 'run']);
   });
 
   it('say the same after a reload in the middle, with one resume', async ({ stage }) => {
@@ -78,7 +81,7 @@ inChromium('both views of a run', () => {
     await until(async () => (await threadAnswers(page))[0] === textOf(stage.server.log(runId)));
     expect(await threadAnswers(page)).toEqual(await shownAnswers(page));
     expect(sockets).toHaveLength(1);
-    expect(sent).toEqual(['resume']);
+    expect(sent.filter(isNoHello)).toEqual(['resume']);
   });
 });
 

@@ -299,7 +299,7 @@ inChromium('a lost connection of the page of Ant Design X', () => {
     const restarted = await createStage(browser, { port });
     try {
       const alert = page.getByRole('alert');
-      await alert.getByText('The server no longer knows this run.').waitFor();
+      await alert.getByText('was lost by the server').waitFor();
       await alert.getByRole('button', { name: 'Ask again' }).click();
       const again = await latestRun(restarted.server, 1);
       await untilLogged(restarted.server, again, 'RUN_FINISHED');

@@ -89,7 +89,11 @@ export async function createStage(
       said.set(event.type, count);
       yield event;
       if (event.type === mark?.type && count >= mark.count) {
-        await new Promise<void>((resolve) => held.add(resolve));
+        // An agent that is held still hears that it is to stop.
+        await new Promise<void>((resolve) => {
+          held.add(resolve);
+          run.signal.addEventListener('abort', () => resolve());
+        });
       }
     }
   };

@@ -277,7 +277,7 @@ inChromium('the chat page', () => {
     stage.resume();
     const restarted = await createStage(browser, { port });
     try {
-      await page.getByText('The server no longer knows this run.').waitFor();
+      await page.getByText('The server lost this run').waitFor();
       await expectNothingRemembered(page);
       await page.getByRole('button', { name: 'Ask again' }).click();
       const again = await latestRun(restarted.server, 1);

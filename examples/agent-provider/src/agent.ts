@@ -11,8 +11,6 @@ export const client = createWebSocketClient(serverUrl);
 
 export const provider = createAgUiProvider({
   client,
-  // The example server never starts the same run twice, so a start that got lost may be repeated.
-  agentOptions: { restart: true },
   // The example server tells a failure by an `error` in the tool's result …
   toolFailure: ({ content }) => readError(content),
   // … and tries again by a message of its own.

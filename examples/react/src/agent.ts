@@ -30,8 +30,6 @@ export const agent = createAgUiAgent<AgentState | undefined>(client, {
   name: 'example',
   // The conversation stays over a reload after the answer, too.
   remember: 'thread',
-  // The example server never starts the same run twice, so a start that got lost may be repeated.
-  restart: true,
 });
 
 /** Ask the example server to cut all connections and to let nobody in for some seconds. */

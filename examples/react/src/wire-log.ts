@@ -26,12 +26,13 @@ export function recordFrame(record: InspectRecord): void {
     if (status === 'waiting' && !isLost) add('note', 'connection lost');
     if (status === 'open' || status === 'waiting') isLost = status === 'waiting';
   } else if (record.type === 'frame') {
-    const message = readMessage(record.data);
-    if (record.direction === 'out') {
-      const after = message.type === 'resume' ? ` after ${message.after ?? 'the start'}` : '';
-      add('out', `${message.type}${after}`);
-    } else if (typeof message.offset === 'number') {
-      addEvent(message.runId, message.offset);
+    for (const message of readMessages(record.data)) {
+      if (record.direction === 'out') {
+        const after = message.type === 'resume' ? ` after ${message.after ?? 'the start'}` : '';
+        add('out', `${message.type}${after}`);
+      } else if (message.event && typeof message.offset === 'number') {
+        addEvent(message.runId, message.offset);
+      }
     }
   }
 }
@@ -50,11 +51,12 @@ export function clearWire(): void {
   notify();
 }
 
-function readMessage(data: unknown): Record<string, unknown> {
+// A server may send several messages as one frame.
+function readMessages(data: unknown): Record<string, unknown>[] {
   try {
-    return Object(typeof data === 'string' ? JSON.parse(data) : data);
+    return [typeof data === 'string' ? JSON.parse(data) : data].flat().map(Object);
   } catch {
-    return {};
+    return [];
   }
 }
 
