@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createAgentCommandFactory } from '../../src/agent-provider/commands.ts';
+import { createAgentEventFactory } from '../../src/agent-provider/event-factory.ts';
 import { texts } from '../helpers/world.ts';
 import {
   createPage,
@@ -301,6 +303,53 @@ describe('two interrupts', () => {
     expect(textOf(page.store.getSnapshot())).toBe('done');
     expect(texts(agent).at(-1)).toBe('done');
     expect(faultsOf(page)).toEqual([]);
+  });
+
+  it('are answered while nobody reads, and the answer leaves at once', async () => {
+    const page = await asking();
+    page.reading.driver.detach();
+    await page.settle();
+    await approve(page);
+    await reject(page);
+    await page.settle();
+    expect([...page.server.runs.keys()]).toEqual(['r', 'k2']);
+    page.again();
+    await answerAtServer(page);
+    expect(page.lines).toEqual([...asked, ...answered, ...told]);
+  });
+
+  it('end the chunks of a reader when they are cancelled', async () => {
+    const { world, server, provider } = createPage();
+    const ids = { sessionId: 's', runId: 'r' };
+    const context = provider.createContext({ ...ids, events: createAgentEventFactory(ids) });
+    provider.start({}, context);
+    const { signal } = new AbortController();
+    let over = false;
+    const read = async () => {
+      for await (const chunk of provider.transport.open(
+        provider.prepareRequest({}, context),
+        signal,
+      )) {
+        provider.transformChunk(chunk, context);
+      }
+      over = true;
+    };
+    const reading = read();
+    await world.settle();
+    server.append('r', runStarted(), interrupted('r', { id: 'i1' }));
+    server.end('r', 'finished');
+    await world.settle();
+    const command = createAgentCommandFactory(ids).create('run.cancel', {});
+    const types: string[] = [];
+    for await (const { type } of provider.executeCommand!(command, {
+      signal,
+      initialSequence: 9,
+    })) {
+      types.push(type);
+    }
+    expect(types).toEqual(['approval.resolved', 'run.cancelled']);
+    await reading;
+    expect(over).toBe(true);
   });
 
   it('wait for a reader who is away', async () => {

@@ -94,8 +94,11 @@ describe('a run that nobody reads', () => {
     expect(page.world.client.getSnapshot().status).toBe('idle');
   });
 
-  it('is read again from the server where too much was said meanwhile', async () => {
-    const page = await running();
+  it.each([
+    ['a v1', {}],
+    ['a plain', { v1: { caps: null } }],
+  ])('is read again from %s server where too much was said meanwhile', async (_name, options) => {
+    const page = await running(options);
     page.reading.driver.detach();
     await page.settle();
     for (let i = 0; i < 10_100; i++) page.server.append('r', text('.'));
@@ -103,7 +106,7 @@ describe('a run that nobody reads', () => {
     page.again();
     await page.settle();
     await finish(page);
-    await page.world.clock.advance(1_000);
+    await page.world.clock.advance(2_000);
     expectWhole(page, `one${'.'.repeat(10_100)}`);
     expect(resumes(page)).toEqual([{ type: 'resume', runId: 'r' }]);
   });
