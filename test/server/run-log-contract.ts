@@ -37,7 +37,7 @@ const values = (events: readonly LoggedEvent[]) =>
 const pairs = (from: number, to: number) => numbers(from, to).map(({ value }) => [value, value]);
 
 /** Ids that have broken something somewhere. */
-export const hostileIds = [
+export const hostileIds: readonly string[] = [
   '__proto__',
   'constructor',
   '}',
