@@ -12,7 +12,7 @@ async function moveClientDirectiveFirst() {
 
 // tsup lists the built CJS file among the sources of its own map, by its path on this machine.
 async function forgetPaths() {
-  for (const name of await readdir('dist')) {
+  for (const name of await readdir('dist', { recursive: true })) {
     if (!name.endsWith('.cjs.map')) continue;
     const map = JSON.parse(await readFile(`dist/${name}`, 'utf8'));
     map.file = basename(map.file ?? '');

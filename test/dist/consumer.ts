@@ -54,7 +54,7 @@ export async function listPackedFiles(): Promise<string[]> {
   return (first?.files ?? []).map(({ path }) => path).sort();
 }
 
-/** Make a project with the package, its dependency and what tests of it need. */
+/** Make a project with the package, its dependencies and what tests of it need. */
 export async function createConsumer(): Promise<Consumer> {
   const files = await listPackedFiles();
   const dir = await mkdtemp(join(tmpdir(), 'runsocket-consumer-'));
@@ -63,7 +63,8 @@ export async function createConsumer(): Promise<Consumer> {
     await mkdir(dirname(target), { recursive: true });
     await cp(join(root, file), target);
   }
-  for (const name of ['partysocket', 'ws', 'react', 'react-dom', '@types']) {
+  const dependencies = ['partysocket', 'fast-json-patch', 'ws', 'react', 'react-dom', 'redis'];
+  for (const name of [...dependencies, '@types']) {
     await symlink(join(root, 'node_modules', name), join(dir, 'node_modules', name), 'junction');
   }
   await writeFile(join(dir, 'package.json'), '{ "name": "consumer", "private": true }');

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { listPackedFiles, root } from './consumer.ts';
+import { publicNames } from './public-names.ts';
 
 interface Manifest {
   readonly exports: Readonly<Record<string, unknown>>;
@@ -23,7 +24,7 @@ function leaves(value: unknown): string[] {
 
 describe('the published package', () => {
   it('holds the entries in both formats with types and maps, and the documents', () => {
-    const built = ['index', 'ag-ui', 'react'].flatMap((entry) =>
+    const built = Object.keys(publicNames).flatMap((entry) =>
       ['js', 'js.map', 'cjs', 'cjs.map', 'd.ts', 'd.cts'].map((end) => `dist/${entry}.${end}`),
     );
     const documents = [
@@ -32,6 +33,8 @@ describe('the published package', () => {
       'PROTOCOL.md',
       'README.md',
       'docs/recipes.md',
+      'docs/agent-provider.md',
+      'docs/server.md',
       'package.json',
     ];
     expect([...documents, ...built].filter((file) => !files.includes(file))).toEqual([]);
@@ -41,8 +44,10 @@ describe('the published package', () => {
     const others = files.filter(
       (file) =>
         !/^(LICENSE|(CHANGELOG|PROTOCOL|README)\.md|package\.json|docs\/.*)$/.test(file) &&
-        !/^dist\/(index|ag-ui|react|client)\.(js|cjs)(\.map)?$/.test(file) &&
-        !/^dist\/(index|ag-ui|react)\.d\.c?ts$/.test(file) &&
+        !/^dist\/(index|ag-ui|agent-provider|react|client|server(\/\w+)?)\.(js|cjs)(\.map)?$/.test(
+          file,
+        ) &&
+        !/^dist\/server\/\w+\.d\.c?ts$/.test(file) &&
         !/^dist\/chunk-\w+\.(js|cjs)(\.map)?$/.test(file) &&
         !/^dist\/[\w-]+\.d\.c?ts$/.test(file),
     );
@@ -63,10 +68,12 @@ describe('the published package', () => {
     }
   });
 
-  it('depends on partysocket, and on React only where there is one', () => {
-    expect(manifest.dependencies).toEqual({ partysocket: expect.any(String) });
-    expect(manifest.peerDependencies).toEqual({ react: '^18 || ^19' });
-    expect(manifest.peerDependenciesMeta).toEqual({ react: { optional: true } });
+  it('depends on two packages, and on React and Redis only where there is one', () => {
+    const dependencies = { partysocket: expect.any(String), 'fast-json-patch': expect.any(String) };
+    expect(manifest.dependencies).toEqual(dependencies);
+    expect(manifest.peerDependencies).toEqual({ react: '^18 || ^19', redis: '>=5' });
+    const optional = { optional: true };
+    expect(manifest.peerDependenciesMeta).toEqual({ react: optional, redis: optional });
     expect(manifest.optionalDependencies).toBeUndefined();
   });
 

@@ -39,7 +39,9 @@ async function bundle(code: string): Promise<Bundle> {
 
 describe('a bundle', () => {
   it('of nothing but an import is empty', async () => {
-    for (const entry of ['runsocket', 'runsocket/ag-ui', 'runsocket/react']) {
+    for (const entry of ['', '/ag-ui', '/agent-provider', '/react'].map(
+      (end) => `runsocket${end}`,
+    )) {
       expect(await bundle(`import '${entry}';`), entry).toEqual({ code: '', packages: [] });
     }
   });
@@ -58,6 +60,15 @@ describe('a bundle', () => {
     );
     expect(packages).toEqual(['runsocket']);
     expect(code).not.toContain('RUN_STARTED');
+  });
+
+  it('of the store of AgentEvents has no run, no socket and no AG-UI', async () => {
+    const { code, packages } = await bundle(
+      `import { createAgentStore } from 'runsocket/agent-provider'; console.log(createAgentStore);`,
+    );
+    expect(packages).toEqual(['runsocket']);
+    expect(code).not.toMatch(/run\.accepted|RUN_STARTED/);
+    expect(code).toContain('duplicate_entity');
   });
 
   it('of applyAgUiEvent has no run and no socket', async () => {
