@@ -1,13 +1,13 @@
 import type { RunAgentInput } from '../ag-ui/input.ts';
 import type { Environment } from '../internal/environment.ts';
 import { isRunSocketError, RunSocketError } from '../internal/errors.ts';
-import { isRecord } from '../runs/protocol.ts';
 import { createAudience } from './audience.ts';
 import { type Connection, createConnection } from './connection.ts';
 import { createFrames } from './frames.ts';
 import { isRunId } from './limits.ts';
 import { createMemoryRunLog } from './memory-run-log.ts';
 import type { Port } from './outlet.ts';
+import { threadOf } from './run-requests.ts';
 import { createSettings } from './settings.ts';
 import { attachSocket, isOriginAllowed } from './sockets.ts';
 import { createStarts } from './starts.ts';
@@ -157,8 +157,7 @@ export function createServer<Context = undefined, Input = RunAgentInput>(
       const { runId = environment.randomId(), context } = more ?? {};
       if (!isRunId(runId)) throw new RunSocketError('invalid-argument', 'Bad run id.');
       if (retryAfter !== undefined) throw new RunSocketError('closed', 'The server goes away.');
-      const threadId =
-        isRecord(input) && typeof input.threadId === 'string' ? input.threadId : runId;
+      const threadId = threadOf(input, runId);
       const principal = settings.principal(context as Context);
       const request = { runId, threadId, input, context: context as Context, principal };
       const started = await starts.start(request);

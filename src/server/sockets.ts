@@ -17,8 +17,9 @@ export function attachSocket(
   // `close` follows; without a listener `ws` would throw.
   socket.addEventListener('error', ({ error }: { readonly error?: unknown }) => report(error));
   // A socket is given before it is open where the upgrade is answered later.
-  if (socket.readyState === 0) socket.addEventListener('open', open);
-  else open();
+  const { readyState = 1 } = socket;
+  if (readyState === 0) socket.addEventListener('open', open);
+  else if (readyState === 1) open();
 }
 
 /** Whether a page may connect. */

@@ -234,6 +234,14 @@ describe('a socket', () => {
     expect(puppet.starts.has('b')).toBe(false);
   });
 
+  it('that has closed already is not served', () => {
+    const { server } = start();
+    const sent: string[] = [];
+    const socket = { readyState: 3, send: sent.push, close() {}, addEventListener() {} };
+    server.accept(socket);
+    expect([sent, server.getSnapshot().connections]).toEqual([[], 0]);
+  });
+
   it('is greeted when it opens, where it is not open yet', async () => {
     const { clock, server } = start();
     const sent: string[] = [];
