@@ -1,5 +1,5 @@
 import { payloadChecks } from './event-guards.ts';
-import type { AgentMessageContent } from './event-types.ts';
+import type { AgentEventType, AgentMessageContent } from './event-types.ts';
 import type { AgentEntityKind } from './state-types.ts';
 
 /** A payload, or an entity that is being made: their members are known by the type of the event. */
@@ -7,6 +7,7 @@ export type Fields = Record<string, unknown>;
 
 /** What an accepted event of one type does to the entity it is about. */
 export interface Rule {
+  readonly type: AgentEventType;
   readonly kind: AgentEntityKind | 'session' | 'run';
   /** The record of the state that the entity is in. */
   readonly record:
@@ -82,20 +83,19 @@ const extras: Readonly<Record<string, Rule['apply']>> = {
   },
 };
 
-function makeRule(type: string): Rule {
+function makeRule(type: AgentEventType): Rule {
   const [kind, verb] = type.split('.') as [Rule['kind'], string];
   const [record, id, status, opens = {}] = families[kind];
   const begins = /^(started|requested|created)$/.test(verb);
   const isAnswer = kind === 'approval' || kind === 'artifact';
   return {
+    type,
     kind,
     record,
     id,
     opens: begins ? opens : undefined,
     status: begins ? status : statuses[verb === 'updated' ? type : verb],
-    takes: Object.keys(payloadChecks[type as keyof typeof payloadChecks]).filter(
-      (name) => name !== id && name !== 'delta',
-    ),
+    takes: Object.keys(payloadChecks[type]).filter((name) => name !== id && name !== 'delta'),
     skipsNull: isAnswer && !begins,
     apply: extras[type],
   };
@@ -103,5 +103,8 @@ function makeRule(type: string): Rule {
 
 /** What each type of event does. A map, as it takes strings that the engine has not seen before well. */
 export const rules: ReadonlyMap<string, Rule> = /* @__PURE__ */ new Map(
-  /* @__PURE__ */ Object.keys(payloadChecks).map((type) => [type, makeRule(type)]),
+  /* @__PURE__ */ (Object.keys(payloadChecks) as AgentEventType[]).map((type) => [
+    type,
+    makeRule(type),
+  ]),
 );

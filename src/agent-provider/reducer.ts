@@ -97,7 +97,8 @@ export function reduceNode(
   if (!rule) {
     throw new RunSocketError('invalid-argument', `There is no event type '${type}'.`);
   }
-  if (hasId(node, runId, eventId)) return node;
+  const last = getIn(node.lastSequenceByRun, runId);
+  if (hasId(node, event, last)) return node;
   if (node.floor && Object.hasOwn(node.floor, runId) && sequence <= node.floor[runId]!) return node;
 
   const { kind, record, id: idName, opens } = rule;
@@ -109,22 +110,22 @@ export function reduceNode(
   const key = idName ? getAgentEntityKey(runId, id) : id;
   const versions = node[record] as RecordVersion<unknown>;
   const entity = getIn(versions, key) as Fields | undefined;
-  const last = getIn(node.lastSequenceByRun, runId);
   const problem = judge(node, event, rule, id, entity, last);
   const next = copyNode(node);
-  next.idCount++;
   if (problem) {
     const issue = { code: problem[0], eventId, runId, message: problem[1] };
     refuse?.(issue);
     next.issues = addTo(node.issues, issue);
-  } else {
+  }
+  next.ids = addId(node, event, problem ? undefined : rule.type);
+  next.idCount = next.ids.count;
+  if (!problem) {
     next[record] = setIn(versions, key, transform(entity, rule, id, event), entity) as never;
     next.lastSequenceByRun = setIn(node.lastSequenceByRun, runId, sequence, last);
     if (opens && idName) {
       next.order = addTo(node.order, { kind: kind as AgentEntityKind, id, runId });
     }
   }
-  next.ids = addId(node, runId, eventId);
   return next;
 }
 

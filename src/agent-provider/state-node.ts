@@ -1,3 +1,4 @@
+import type { AgentEvent, AgentEventType } from './event-types.ts';
 import {
   getIn,
   type ListVersion,
@@ -31,9 +32,18 @@ type Versions = {
       : never;
 };
 
-/** When each event was processed, by run and event id; states of one line share it. */
+/** The ids of a run's events. Most are the factory's own: of those a number and a type are kept. */
+interface RunIds {
+  /** Accepted events with ids of the factory, whose sequences grow. */
+  readonly sequences: number[];
+  readonly types: AgentEventType[];
+  /** All others, and when they came. */
+  readonly named: Map<string, number>;
+}
+
+/** The ids of all events; states of one line share it. */
 interface EventIds {
-  readonly byRun: Map<string, Map<string, number>>;
+  readonly byRun: Map<string, RunIds>;
   count: number;
 }
 
@@ -93,13 +103,10 @@ const lazy = /* @__PURE__ */ names.map((name): PropertyDescriptor & ThisType<Req
 
 const idsOnDemand: PropertyDescriptor & ThisType<Required<Linked>> = {
   get() {
-    const { ids, idCount } = this[link]();
     const keys: Record<string, true> = Object.create(null);
-    for (const [runId, ofRun] of ids.byRun) {
-      for (const [eventId, index] of ofRun) {
-        if (index < idCount) keys[getAgentEventKey(runId, eventId)] = true;
-      }
-    }
+    forEachId(this[link](), (runId, eventId) => {
+      keys[getAgentEventKey(runId, eventId)] = true;
+    });
     return keys;
   },
   configurable: true,
@@ -126,31 +133,90 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const noIds = (): EventIds => ({ byRun: new Map(), count: 0 });
 
-function remember(ids: EventIds, runId: string, eventId: string): void {
+const defaultId = (runId: string, sequence: number, type: AgentEventType): string =>
+  `${runId}:${sequence}:${type}`;
+
+function remember(
+  ids: EventIds,
+  runId: string,
+  eventId: string,
+  sequence?: number | undefined,
+  type?: AgentEventType,
+): void {
   let ofRun = ids.byRun.get(runId);
   if (!ofRun) {
-    ofRun = new Map();
+    ofRun = { sequences: [], types: [], named: new Map() };
     ids.byRun.set(runId, ofRun);
   }
-  ofRun.set(eventId, ids.count++);
-}
-
-/** The ids of a node with one more; only those of a node that is not the newest of its line are copied. */
-export function addId({ ids, idCount }: StateNode, runId: string, eventId: string): EventIds {
-  let own = ids;
-  if (own.count !== idCount) {
-    own = noIds();
-    for (const [run, ofRun] of ids.byRun) {
-      for (const [id, index] of ofRun) if (index < idCount) remember(own, run, id);
-    }
+  if (type && eventId === defaultId(runId, sequence!, type)) {
+    ofRun.sequences.push(sequence!);
+    ofRun.types.push(type);
+  } else {
+    ofRun.named.set(eventId, ids.count);
   }
-  remember(own, runId, eventId);
-  return own;
+  ids.count++;
 }
 
-/** Whether an event of this id was processed. */
-export function hasId({ ids, idCount }: StateNode, runId: string, eventId: string): boolean {
-  return (ids.byRun.get(runId)?.get(eventId) ?? idCount) < idCount;
+/** Where a sequence stands in a sorted list, or would. */
+function search(list: readonly number[], sequence: number): number {
+  let from = 0;
+  let to = list.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (list[middle]! < sequence) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+function forEachId(
+  { ids, idCount, lastSequenceByRun }: StateNode,
+  take: (runId: string, eventId: string, sequence?: number, type?: AgentEventType) => void,
+): void {
+  for (const [runId, { sequences, types, named }] of ids.byRun) {
+    const last = getIn(lastSequenceByRun, runId) ?? -1;
+    for (const [index, type] of types.entries()) {
+      const sequence = sequences[index]!;
+      // Later ones are of states after this one.
+      if (sequence > last) break;
+      take(runId, defaultId(runId, sequence, type), sequence, type);
+    }
+    for (const [eventId, index] of named) if (index < idCount) take(runId, eventId);
+  }
+}
+
+/**
+ * The ids of a node with one more; only those of a node that is not the newest of its line are
+ * copied. `type` is that of an accepted event.
+ */
+export function addId(
+  node: StateNode,
+  { runId, eventId, sequence }: AgentEvent,
+  type: AgentEventType | undefined,
+): EventIds {
+  let { ids } = node;
+  if (ids.count !== node.idCount) {
+    ids = noIds();
+    forEachId(node, (...id) => remember(ids, ...id));
+  }
+  remember(ids, runId, eventId, sequence, type);
+  return ids;
+}
+
+/** Whether an event of this id was processed, where `last` is the last sequence of its run. */
+export function hasId(
+  { ids, idCount }: StateNode,
+  { runId, eventId }: AgentEvent,
+  last: number | undefined,
+): boolean {
+  const ofRun = ids.byRun.get(runId);
+  if (!ofRun) return false;
+  const { sequences, types, named } = ofRun;
+  if (named.size && (named.get(eventId) ?? idCount) < idCount) return true;
+  const sequence = Number.parseFloat(eventId.slice(runId.length + 1));
+  if (last === undefined || !(sequence <= last)) return false;
+  const index = search(sequences, sequence);
+  return index < sequences.length && eventId === defaultId(runId, sequences[index]!, types[index]!);
 }
 
 function linkedNode(state: AgentState): StateNode | undefined {

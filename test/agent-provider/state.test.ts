@@ -166,6 +166,46 @@ describe('a snapshot', () => {
     expect(contentOf(reduceAgentState(left, { ...toRight, sequence: 99 }), 0)).toBe('leftright');
   });
 
+  it('knows an event by its id, however it was named and whatever else it says', () => {
+    const ids = { sessionId: 's', runId: 'r' };
+    const named = createAgentEventFactory({
+      ...ids,
+      createEventId: (sequence) => `id ${sequence}`,
+    });
+    for (const [sequence, events] of [
+      [4, createAgentEventFactory(ids)],
+      [4, named],
+      [Number.MAX_SAFE_INTEGER - 5, createAgentEventFactory(ids)],
+      [1e300, createAgentEventFactory(ids)],
+    ] as const) {
+      const { list } = openMessages(3, events);
+      const event = events.create('message.delta', { messageId: 'm0', delta: 'x' }, { sequence });
+      const state = replayAgentEvents([...list, event]);
+      expect(contentOf(state, 0)).toBe('x');
+      for (const seen of [...list, event]) {
+        expect(reduceAgentState(state, seen)).toBe(state);
+        expect(reduceAgentState(state, { ...seen, sequence: sequence * 2 })).toBe(state);
+        expect(reduceAgentState(state, { ...seen, type: 'run.cancelled', payload: {} })).toBe(
+          state,
+        );
+      }
+      // Ids that nobody had, of all sorts.
+      const { length } = Object.keys(state.processedEventIds);
+      for (const eventId of [
+        'r:4:message.completed',
+        'r:04:message.delta',
+        'r:',
+        'r',
+        '4',
+        'q:4:message.delta',
+      ]) {
+        const next = reduceAgentState(state, { ...event, eventId, sequence: sequence * 2 });
+        expect(next, eventId).not.toBe(state);
+        expect(Object.keys(next.processedEventIds)).toHaveLength(length + 1);
+      }
+    }
+  });
+
   it('that is read late shows what it was made of', () => {
     const { events, list } = openMessages(10);
     const kept = [replayAgentEvents(list)];

@@ -90,16 +90,20 @@ function makeEvents(seed: number): AgentEvent[] {
     const begins = random() < 0.15 || events.length === 0;
     // The end of a run would be the end of all.
     const endless = types.filter((type) => !/^run\.|session/.test(type) || random() < 0.08);
-    const type = begins ? 'run.started' : pick(random, endless);
-    const sequence = (counters[runId] ?? 0) + (random() < 0.1 ? -2 : 1);
+    const sequence = Math.max(0, (counters[runId] ?? 0) + (random() < 0.1 ? -2 : 1));
     counters[runId] = Math.max(sequence, counters[runId] ?? 0);
+    const type = begins ? 'run.started' : pick(random, endless);
+    // Half of them as the factory names them, some after another event or in no way at all.
+    const named = [`e${events.length}`, pick(random, names), `${runId}:${sequence - 1}:${type}`];
+    const luck = random();
     const event = {
       protocolVersion: '0.1',
       type,
-      eventId: random() < 0.05 ? pick(random, names) : `e${events.length}`,
+      eventId:
+        luck < 0.5 ? `${runId}:${sequence}:${type}` : luck < 0.9 ? named[0] : pick(random, named),
       sessionId: random() < 0.04 ? pick(random, names) : 'constructor',
       runId,
-      sequence: Math.max(0, sequence),
+      sequence,
       timestamp: events.length,
       ...maybe(random, 'parentId', '', 'p'),
       payload: makePayload(random, type),
@@ -107,6 +111,7 @@ function makeEvents(seed: number): AgentEvent[] {
     } as unknown as AgentEvent;
     events.push(event);
     if (random() < 0.05) events.push(pick(random, events));
+    if (random() < 0.03) events.push({ ...pick(random, events), sequence: sequence + 1 });
   }
   return events;
 }
