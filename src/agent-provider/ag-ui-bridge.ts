@@ -143,7 +143,7 @@ export function createAgUiBridge(options: AgUiBridgeOptions): AgUiBridge {
       make(() => {
         if (isAbortError(error) || isRunSocketError(error, 'aborted')) {
           cancel(textOf((error as Error).message) || undefined);
-        } else if (state.phase === 'ending') flush();
+        } else if (state.phase === 'ending' && !isRunSocketError(error, 'run-lost')) flush();
         else fail(error);
       }),
     cancel: (reason) => make(() => cancel(reason)),

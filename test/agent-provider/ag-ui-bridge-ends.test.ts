@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { RunSocketError } from '../../src/internal/errors.ts';
 import {
   call,
   finished,
@@ -69,6 +70,13 @@ describe('several runs in one stream', () => {
     const bridge = setUpBridge();
     push(bridge, started, finished);
     expect(lines(bridge.fail(new Error('lost')))).toEqual(['1 run.completed']);
+  });
+
+  it('do not hide that the run was lost', () => {
+    const bridge = setUpBridge();
+    push(bridge, started, finished);
+    const [event] = bridge.fail(new RunSocketError('run-lost', 'gone'));
+    expect(event).toMatchObject({ type: 'run.failed', payload: { error: { code: 'run-lost' } } });
   });
 });
 

@@ -300,4 +300,4 @@ export const publicNames = {
     values: ['conformanceAgent', 'runConformance'],
     types: ['ConformanceOptions', 'ConformanceReport', 'ConformanceResult', 'ConformanceSocket'],
   },
-};
+} as const;

@@ -177,7 +177,7 @@ describe('a restart of a server that keeps its log in memory', () => {
 describe('createRuns', () => {
   it('ends with what the server says of a run', async () => {
     const puppet = createPuppet();
-    const log = memoryRunLog({ maxBytes: 3_000 });
+    const log = memoryRunLog({ maxBytes: 3_200 });
     const { connect } = await start({
       run: puppet.run,
       log,
