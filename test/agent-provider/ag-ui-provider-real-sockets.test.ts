@@ -152,7 +152,8 @@ describe('long runs', () => {
     const measure = async (count: number, sessionId: string) => {
       const page = await start(server.port, 'ours', sessionId);
       await until(() => server.runs.size === 1);
-      const begin = performance.now();
+      // The processor's time: what else runs on the machine does not count.
+      const begin = process.cpuUsage();
       server.append('r', runStarted(), textStart());
       for (let i = 0; i < count; i++) server.append('r', text('.'));
       server.append('r', textEnd(), runFinished());
@@ -160,7 +161,8 @@ describe('long runs', () => {
       await page.done;
       expect(page.said().length).toBe(count);
       server.forget('r');
-      return (performance.now() - begin) / count;
+      const { user, system } = process.cpuUsage(begin);
+      return (user + system) / count;
     };
     await measure(2_000, 'warm');
     const short = await measure(5_000, 'a');

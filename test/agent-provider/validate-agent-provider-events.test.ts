@@ -151,10 +151,12 @@ it('takes linear time', () => {
       create('message.completed', { messageId: 'm' });
       create('run.completed', {});
     });
+  // The processor's time: what else runs on the machine does not count.
   const measure = (events: readonly AgentEvent[]) => {
-    const from = performance.now();
+    const from = process.cpuUsage();
     expect(validateAgentProviderEvents(all, events)).toEqual([]);
-    return performance.now() - from;
+    const { user, system } = process.cpuUsage(from);
+    return user + system;
   };
   const [small, large] = [run(5_000), run(50_000)];
   measure(small);
