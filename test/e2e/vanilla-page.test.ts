@@ -23,8 +23,10 @@ inChromium('the page without a framework', () => {
     await reload(page);
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 60);
     stage.resume('TEXT_MESSAGE_CONTENT', 120);
-    stage.server.dropConnections();
+    // Refused for a while: the first try comes within a second, perhaps too soon for the eye.
+    stage.server.dropConnections({ refuseFor: 60_000 });
     await page.locator('#connection', { hasText: 'waiting' }).waitFor();
+    stage.server.dropConnections();
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 120);
     stage.resume();
     await reload(page);
