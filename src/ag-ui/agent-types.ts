@@ -23,7 +23,13 @@ export interface AgUiAgentOptions<
   Offset extends number | string = number,
 > extends Pick<
     RunsOptions<RunAgentInput, AgUiEvent, In, Out, Offset>,
-    'overlap' | 'restart' | 'startTimeout' | 'orphanTimeout' | 'idleTimeout' | 'silenceTimeout'
+    | 'overlap'
+    | 'restart'
+    | 'startTimeout'
+    | 'orphanTimeout'
+    | 'idleTimeout'
+    | 'silenceTimeout'
+    | 'translate'
   > {
   /** The thread's id, sent in every `RunAgentInput`. @default that of a remembered run, or a random id */
   readonly threadId?: string | undefined;
@@ -56,7 +62,7 @@ export interface AgUiAgentOptions<
   readonly storage?: RunStorage | null | undefined;
   /** What is remembered: the streaming run, or the finished thread too. @default 'run' */
   readonly remember?: 'run' | 'thread' | undefined;
-  /** Write the thread down when the page is left, so that a reload resumes after it in place of replaying the run. Turn it off where `event` has a state of its own. @default true */
+  /** Write the thread down when the page is left, so that a reload resumes after it in place of replaying the run. Turn it off where `event` or `translate` has a state of its own. @default true */
   readonly checkpoint?: boolean | undefined;
   /** Folds an event into the thread. @default `applyAgUiEvent` */
   readonly reduce?: ((thread: AgUiThread<S>, event: AgUiEvent) => AgUiThread<S>) | undefined;

@@ -25,6 +25,8 @@ export interface RunRules<E> {
     runId: string,
     startedId: string | undefined,
   ) => RunEventStatus | undefined;
+  /** Makes what turns the events of a log, read from its start, into those that are given out. */
+  readonly translate: ((runId: string) => (event: E) => readonly E[]) | undefined;
 }
 
 /** What a run asks of the world. */
@@ -130,13 +132,14 @@ export function createRunMachine<E, Offset extends number | string>(
   /** The end that the server told, while events before it are missing. */
   let told: Extract<RunControl, { type: 'run.end' }> | undefined;
   let feed = createFeed(give, start.position);
+  let translate: ReturnType<NonNullable<typeof rules.translate>> | undefined;
   if (epoch !== undefined) feed.promise();
 
   const isLive = () => phase !== 'over' && !end;
   const cursorOf = () => feed.position.offset;
 
-  function give(events: readonly E[], offset: Offset | undefined) {
-    for (const event of events) {
+  function give(raw: readonly E[], offset: Offset | undefined) {
+    for (const event of rules.translate ? raw.flatMap(translated) : raw) {
       world.event(event, offset);
       const status = rules.status(event, id, startedId);
       if (!status) continue;
@@ -152,6 +155,17 @@ export function createRunMachine<E, Offset extends number | string>(
     }
   }
 
+  function translated(event: E): readonly E[] {
+    try {
+      translate ??= rules.translate?.(id);
+      return translate?.(event) ?? [];
+    } catch (cause) {
+      const text = `An event of run ${id} could not be translated.`;
+      world.hole(new RunSocketError('bad-message', text, cause));
+      return [];
+    }
+  }
+
   function resume() {
     const { offset, previous, last } = feed.position;
     comparing = rules.overlap && !!last && previous !== undefined;
@@ -163,7 +177,7 @@ export function createRunMachine<E, Offset extends number | string>(
     feed = createFeed(give);
     if (epoch !== undefined) feed.promise();
     asked = comparing = false;
-    terminal = told = startedId = undefined;
+    terminal = told = startedId = translate = undefined;
     wait('after');
     wait('hole');
     world.restart();

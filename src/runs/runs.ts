@@ -119,6 +119,7 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
         return session.has('end');
       },
       status: options.status ?? agUiEventStatus,
+      translate: options.translate,
     },
     hooks,
     batched: false,

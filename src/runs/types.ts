@@ -124,6 +124,15 @@ export interface RunsOptions<Input, E, In, Out, Offset extends number | string =
   readonly status?:
     | ((event: E, runId: string, startedId: string | undefined) => RunEventStatus | undefined)
     | undefined;
+  /**
+   * Turns the events of a server into those that listeners get, where one depends on another.
+   *
+   * Called when a run's log is read from its start, again after a restart, or from where `follow()`
+   * begins; what it returns gets each event of that log once, in order, behind all duplicates and
+   * gaps. Several events in place of one stand at one offset. What throws costs the event, told as
+   * `bad-message`. @default events are given out as they are
+   */
+  readonly translate?: ((runId: string) => (event: E) => readonly E[]) | undefined;
   /** What happens to a run when its connection drops. @default 'keep' */
   readonly policy?: RunPolicy | undefined;
   /** Names where runs are remembered. @default 'runs' */
