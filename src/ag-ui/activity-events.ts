@@ -1,13 +1,11 @@
+import { isRecord, isText, textOf } from '../internal/json-values.ts';
 import { applyPatch } from './apply-patch.ts';
 import type { ActivityMessage } from './messages.ts';
 import {
   type Draft,
   findById,
-  isObject,
-  isText,
   merge,
   putMessage,
-  textOf,
   type WireEvent,
   withMetadata,
 } from './thread-edits.ts';
@@ -18,7 +16,7 @@ export function applyActivitySnapshot(draft: Draft, event: WireEvent): void {
   const index = findById(draft.messages, id);
   const message = (draft.messages[index] ?? { id, role: 'activity' }) as ActivityMessage;
   // Another message has the id: its content is not for an activity to destroy.
-  if (!isText(id) || !isText(activityType) || !isObject(content) || message.role !== 'activity') {
+  if (!isText(id) || !isText(activityType) || !isRecord(content) || message.role !== 'activity') {
     return;
   }
   putMessage(
@@ -50,7 +48,7 @@ export function applyActivityDelta(draft: Draft, event: WireEvent): void {
     } catch {}
     message = merge(
       message,
-      isObject(content)
+      isRecord(content)
         ? { content, activityType: textOf(event.activityType) ?? message.activityType }
         : { stale: true },
     );

@@ -1,5 +1,5 @@
 import type { Environment } from '../internal/environment.ts';
-import { isRecord } from '../runs/protocol.ts';
+import { isRecord } from '../internal/json-values.ts';
 import type { Remembered, RunRecord } from '../runs/run-storage.ts';
 import type { RunStorage } from '../runs/types.ts';
 import type { AgUiThread } from './thread.ts';

@@ -1,3 +1,4 @@
+import { isText, textOf } from '../internal/json-values.ts';
 import { applyActivityDelta, applyActivitySnapshot } from './activity-events.ts';
 import type { AgUiEvent } from './events.ts';
 import { applyMessagesSnapshot } from './messages-snapshot.ts';
@@ -13,7 +14,7 @@ import {
 } from './stream-events.ts';
 import { applySubagent } from './subagent-events.ts';
 import type { AgUiThread } from './thread.ts';
-import { type Draft, edit, isText, textOf, type WireEvent } from './thread-edits.ts';
+import { type Draft, edit, type WireEvent } from './thread-edits.ts';
 import { addResult, setEncryptedValue } from './tool-events.ts';
 
 type Handler = (draft: Draft, event: WireEvent, kind: StreamKind) => void;

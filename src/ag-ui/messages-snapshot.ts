@@ -1,7 +1,8 @@
 import { equalJson } from '../internal/equal-json.ts';
+import { isRecord, isText } from '../internal/json-values.ts';
 import type { AgUiMessage } from './messages.ts';
 import { kindOf } from './text-events.ts';
-import { type Draft, isObject, isText, itemsOf, merge, type WireEvent } from './thread-edits.ts';
+import { type Draft, itemsOf, merge, type WireEvent } from './thread-edits.ts';
 
 /** What is nested deeper in a message is not compared: the new message is taken. */
 const comparedDepth = 20;
@@ -11,7 +12,7 @@ function authoritativeTypes(metadata: Readonly<Record<string, unknown>> | undefi
   const declared = metadata?.['@ag-ui/client'];
   return declared === undefined
     ? declared
-    : isObject(declared)
+    : isRecord(declared)
       ? declared.authoritativeActivityTypes
       : [];
 }

@@ -1,16 +1,7 @@
+import { isRecord, isText, textOf } from '../internal/json-values.ts';
 import type { Interrupt } from './interrupts.ts';
 import type { AgUiThread, TokenUsage } from './thread.ts';
-import {
-  type Draft,
-  edit,
-  isObject,
-  isText,
-  itemsOf,
-  listOf,
-  only,
-  textOf,
-  type WireEvent,
-} from './thread-edits.ts';
+import { type Draft, edit, itemsOf, listOf, only, type WireEvent } from './thread-edits.ts';
 
 /** How a run can end. */
 export type RunEnd = 'finished' | 'error' | 'aborted';
@@ -58,7 +49,7 @@ export function endRun<S>(
 /** `RUN_STARTED`: forget the run before, and take the messages of its input that are new here. */
 export function startRun(draft: Draft, event: WireEvent): void {
   const { messages, open } = draft;
-  const input = isObject(event.input) ? event.input : undefined;
+  const input = isRecord(event.input) ? event.input : undefined;
   const ids = new Set(messages.map((message) => message.id));
   const added = itemsOf(input?.messages).filter(({ id }) => !ids.has(id) && ids.add(id));
   if (added[0]) draft.messages = [...messages, ...added];

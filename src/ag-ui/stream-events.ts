@@ -1,5 +1,6 @@
+import { textOf } from '../internal/json-values.ts';
 import { createText, extendText, type TextKind } from './text-events.ts';
-import { type Draft, findById, only, textOf, type WireEvent } from './thread-edits.ts';
+import { type Draft, findById, only, type WireEvent } from './thread-edits.ts';
 import { createCall, extendCall, findOwner, without } from './tool-events.ts';
 
 /** What streams: a message's text, its reasoning, or a tool call's arguments. */

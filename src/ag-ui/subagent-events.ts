@@ -1,15 +1,8 @@
+import { isText, textOf } from '../internal/json-values.ts';
 import { errorOf } from './run-events.ts';
 import { closeChunks } from './stream-events.ts';
 import type { AgUiSubagent } from './thread.ts';
-import {
-  type Draft,
-  findById,
-  isText,
-  merge,
-  replaced,
-  textOf,
-  type WireEvent,
-} from './thread-edits.ts';
+import { type Draft, findById, merge, replaced, type WireEvent } from './thread-edits.ts';
 
 /** `SUBAGENT_STARTED`, `_FINISHED` and `_ERROR`: the run goes on after all of them. */
 export function applySubagent(draft: Draft, event: WireEvent): void {

@@ -1,12 +1,11 @@
+import { isText, textOf } from '../internal/json-values.ts';
 import type { AgUiMessage } from './messages.ts';
 import {
   type Draft,
   findById,
-  isText,
   lastIndex,
   merge,
   putMessage,
-  textOf,
   type WireEvent,
   withMetadata,
 } from './thread-edits.ts';

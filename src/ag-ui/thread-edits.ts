@@ -1,3 +1,4 @@
+import { isRecord, isText } from '../internal/json-values.ts';
 import type { AgUiMessage, ToolCall } from './messages.ts';
 import type { AgUiThread, OpenItems } from './thread.ts';
 
@@ -11,21 +12,6 @@ export type Draft = Writable<Omit<AgUiThread<unknown>, 'messages' | 'open'>> & {
   messages: readonly AgUiMessage[];
   open: Writable<OpenItems>;
 };
-
-/** Whether `value` is a JSON object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Whether `value` is text. */
-export function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-/** `value` where it is text. */
-export function textOf(value: unknown): string | undefined {
-  return isText(value) ? value : undefined;
-}
 
 /** A list off the wire; nothing where it is none or empty. */
 export function listOf<Item = { readonly [key: string]: unknown } | null | undefined>(
@@ -111,7 +97,7 @@ export function withMetadata<T extends { readonly metadata?: unknown }>(
   target: T,
   { metadata }: WireEvent,
 ): T {
-  return isObject(metadata)
+  return isRecord(metadata)
     ? { ...target, metadata: { ...(target.metadata as object), ...metadata } }
     : target;
 }

@@ -1,16 +1,15 @@
+import { isText, textOf } from '../internal/json-values.ts';
 import type { AgUiMessage, AssistantMessage, ToolCall, ToolMessage } from './messages.ts';
 import { findText } from './text-events.ts';
 import {
   callsOf,
   type Draft,
   findById,
-  isText,
   lastIndex,
   merge,
   only,
   putMessage,
   replaced,
-  textOf,
   type WireEvent,
   withMetadata,
 } from './thread-edits.ts';

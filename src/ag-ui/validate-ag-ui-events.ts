@@ -1,4 +1,5 @@
-import { isObject, textOf, type WireEvent } from './thread-edits.ts';
+import { isRecord, textOf } from '../internal/json-values.ts';
+import type { WireEvent } from './thread-edits.ts';
 import { createChunkExpander } from './validate-chunks.ts';
 import { createRunRules, type Report } from './validate-run.ts';
 
@@ -63,7 +64,7 @@ export function validateAgUiEvents(events: readonly unknown[]): AgUiIssue[] {
   const expand = createChunkExpander(report);
   const check = createStream(report);
   for (const event of events) {
-    type = (isObject(event) && textOf(event.type)) || '';
+    type = (isRecord(event) && textOf(event.type)) || '';
     if (type) expand(event as WireEvent).forEach(check);
     else report('This is no event: it has no type.');
     index++;

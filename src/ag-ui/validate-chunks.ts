@@ -1,4 +1,5 @@
-import { textOf, type WireEvent } from './thread-edits.ts';
+import { textOf } from '../internal/json-values.ts';
+import type { WireEvent } from './thread-edits.ts';
 
 interface OpenChunk {
   readonly kind: 'TEXT_MESSAGE' | 'REASONING_MESSAGE' | 'TOOL_CALL';

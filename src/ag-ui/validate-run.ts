@@ -1,4 +1,5 @@
-import { callsOf, isObject, isText, itemsOf, textOf, type WireEvent } from './thread-edits.ts';
+import { isRecord, isText, textOf } from '../internal/json-values.ts';
+import { callsOf, itemsOf, type WireEvent } from './thread-edits.ts';
 
 /** What opens and closes, and what it is called. */
 const kinds = {
@@ -123,7 +124,7 @@ export function createRunRules(report: Report): RunRules {
       open.set(key, what);
       return;
     }
-    const outcome = isObject(event.outcome) ? event.outcome : undefined;
+    const outcome = isRecord(event.outcome) ? event.outcome : undefined;
     if (outcome && outcome.type !== 'success' && outcome.type !== 'suspended') {
       report(`The outcome of the ${what} is neither success nor suspended.`);
     }

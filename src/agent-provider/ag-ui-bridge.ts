@@ -1,7 +1,8 @@
 import type { AgUiEvent } from '../ag-ui/events.ts';
 import type { ResumeEntry } from '../ag-ui/interrupts.ts';
-import { isObject, isText, textOf, type WireEvent } from '../ag-ui/thread-edits.ts';
+import type { WireEvent } from '../ag-ui/thread-edits.ts';
 import { isRunSocketError, RunSocketError } from '../internal/errors.ts';
+import { isRecord, isText, textOf } from '../internal/json-values.ts';
 import { isAbortError } from './abortable.ts';
 import { applyActivity, applyState } from './bridge-artifacts.ts';
 import { applyCustom } from './bridge-custom.ts';
@@ -156,7 +157,7 @@ export function createAgUiBridge(options: AgUiBridgeOptions): AgUiBridge {
       const interruptId = approval.key.slice(8);
       const payload =
         decision === 'rejected'
-          ? { ...(isObject(data) && data), approved: false }
+          ? { ...(isRecord(data) && data), approved: false }
           : (data ?? { approved: true });
       asked.set(interruptId, { interruptId, status: 'resolved', payload });
       return make(() => close(draft, local, approval, 'resolved', { decision, data }));

@@ -4,6 +4,7 @@ import type { AgUiAgent } from '../ag-ui/agent-types.ts';
 import type { AgUiInputMessage, RunInput } from '../ag-ui/input.ts';
 import { getWire } from '../client/wire.ts';
 import { RunSocketError } from '../internal/errors.ts';
+import { isRecord } from '../internal/json-values.ts';
 import { createAgUiBridge } from './ag-ui-bridge.ts';
 import { executeAgUiCommand } from './ag-ui-provider-commands.ts';
 import type { AgUiCursor } from './ag-ui-provider-listener.ts';
@@ -24,7 +25,6 @@ import {
   AGENT_EVENT_PROTOCOL,
   AGENT_EVENT_PROTOCOL_VERSION,
   agentEventTypes,
-  isRecord,
 } from './event-guards.ts';
 
 const invalid = (text: string) => new RunSocketError('invalid-argument', text);

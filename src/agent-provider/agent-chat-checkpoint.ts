@@ -1,7 +1,8 @@
 import type { Environment } from '../internal/environment.ts';
+import { isRecord } from '../internal/json-values.ts';
 import type { AgentCheckpoint, AgentCheckpointStorage } from './chat-types.ts';
 import { isAgentCommand } from './commands.ts';
-import { isId, isRecord } from './event-guards.ts';
+import { isId } from './event-guards.ts';
 
 /** How long a conversation waits for its storage, in ms. */
 const patience = 5_000;

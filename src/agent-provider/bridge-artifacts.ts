@@ -1,5 +1,6 @@
 import { applyPatch } from '../ag-ui/apply-patch.ts';
-import { isObject, isText, textOf, type WireEvent } from '../ag-ui/thread-edits.ts';
+import type { WireEvent } from '../ag-ui/thread-edits.ts';
+import { isRecord, isText, textOf } from '../internal/json-values.ts';
 import { type BridgeDraft, find, open, tell } from './bridge-entities.ts';
 import type { BridgeEntity } from './bridge-state.ts';
 
@@ -40,9 +41,9 @@ export function applyActivity(draft: BridgeDraft, event: WireEvent): void {
   let { content } = event;
   if (type === 'ACTIVITY_DELTA') {
     content = patched(old, event.patch);
-    if (old && content !== undefined && !isObject(content)) old.stale = true;
+    if (old && content !== undefined && !isRecord(content)) old.stale = true;
   } else if (old && event.replace === false) return;
-  if (!isObject(content)) return;
+  if (!isRecord(content)) return;
   put(
     draft,
     event,

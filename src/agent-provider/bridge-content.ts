@@ -1,4 +1,4 @@
-import { isText, textOf } from '../ag-ui/thread-edits.ts';
+import { isText, textOf } from '../internal/json-values.ts';
 import type { AgentContentPart, AgentMessageContent } from './event-types.ts';
 
 function toPart(part: unknown): AgentContentPart {

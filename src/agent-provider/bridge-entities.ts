@@ -1,4 +1,5 @@
-import { isObject, isText, textOf, type WireEvent } from '../ag-ui/thread-edits.ts';
+import type { WireEvent } from '../ag-ui/thread-edits.ts';
+import { isRecord, isText, textOf } from '../internal/json-values.ts';
 import type { BridgeEntity, BridgeState } from './bridge-state.ts';
 import type { AgUiBridgeOptions } from './bridge-types.ts';
 import type { AgentError, AgentEvent } from './event-types.ts';
@@ -48,7 +49,7 @@ export function emit(
   const add = (key: string, value: unknown) => {
     meta = { ...meta, [`ag-ui.${key}`]: value };
   };
-  if (isObject(metadata)) add('metadata', metadata);
+  if (isRecord(metadata)) add('metadata', metadata);
   if (isText(subagentRunId)) add('subagentRunId', subagentRunId);
   if (base !== undefined) add('id', base);
   out.push(

@@ -1,13 +1,7 @@
 import type { AgUiMessage } from '../ag-ui/messages.ts';
-import {
-  callsOf,
-  isText,
-  itemsOf,
-  lastIndex,
-  textOf,
-  type WireEvent,
-} from '../ag-ui/thread-edits.ts';
+import { callsOf, itemsOf, lastIndex, type WireEvent } from '../ag-ui/thread-edits.ts';
 import { equalJson } from '../internal/equal-json.ts';
+import { isText, textOf } from '../internal/json-values.ts';
 import { applyActivity } from './bridge-artifacts.ts';
 import { toAgentContent } from './bridge-content.ts';
 import { type BridgeDraft, close, find } from './bridge-entities.ts';

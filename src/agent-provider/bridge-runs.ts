@@ -1,5 +1,6 @@
 import type { Interrupt, ResumeEntry } from '../ag-ui/interrupts.ts';
-import { callsOf, isText, itemsOf, listOf, textOf, type WireEvent } from '../ag-ui/thread-edits.ts';
+import { callsOf, itemsOf, listOf, type WireEvent } from '../ag-ui/thread-edits.ts';
+import { isText, textOf } from '../internal/json-values.ts';
 import {
   type BridgeDraft,
   close,

@@ -1,6 +1,6 @@
 import type { ResumeEntry } from '../ag-ui/interrupts.ts';
-import { isObject } from '../ag-ui/thread-edits.ts';
 import { RunSocketError } from '../internal/errors.ts';
+import { isRecord } from '../internal/json-values.ts';
 import type { AgUiBridgePhase } from './bridge-types.ts';
 import type { AgentEntityKind } from './state-types.ts';
 
@@ -87,7 +87,7 @@ export function createBridgeState(saved?: unknown): BridgeState {
       { phase, end },
       ...names.map((name) => ({ [name]: new Map(maps[name]) })),
     ) as BridgeState;
-    if (version === 1 && phase && [...state.entities.values()].every(isObject)) return state;
+    if (version === 1 && phase && [...state.entities.values()].every(isRecord)) return state;
   } catch {}
   throw new RunSocketError('invalid-argument', 'This is no snapshot of a bridge.');
 }

@@ -1,4 +1,5 @@
-import { isText, textOf, type WireEvent } from '../ag-ui/thread-edits.ts';
+import type { WireEvent } from '../ag-ui/thread-edits.ts';
+import { isText, textOf } from '../internal/json-values.ts';
 import { type BridgeDraft, close, find, laneOf, open, tell, timeOf } from './bridge-entities.ts';
 import type { BridgeEntity } from './bridge-state.ts';
 import { runTool, startTool } from './bridge-tools.ts';

@@ -1,4 +1,5 @@
-import { isText, textOf, type WireEvent } from '../ag-ui/thread-edits.ts';
+import type { WireEvent } from '../ag-ui/thread-edits.ts';
+import { isText, textOf } from '../internal/json-values.ts';
 import {
   type BridgeDraft,
   close,

@@ -1,17 +1,12 @@
 import { defaultEnvironment } from '../internal/environment.ts';
+import { isRecord } from '../internal/json-values.ts';
 import type {
   AgentCommand,
   AgentCommandFactory,
   AgentCommandFactoryOptions,
   AgentCommandType,
 } from './command-types.ts';
-import {
-  isId,
-  isOptionalRecord,
-  isOptionalText,
-  isOptionalVersion,
-  isRecord,
-} from './event-guards.ts';
+import { isId, isOptionalRecord, isOptionalText, isOptionalVersion } from './event-guards.ts';
 
 /** The name of the command protocol. */
 export const AGENT_COMMAND_PROTOCOL: 'agent-command' = 'agent-command';

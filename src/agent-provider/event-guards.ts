@@ -1,3 +1,4 @@
+import { isRecord } from '../internal/json-values.ts';
 import type {
   AgentEvent,
   AgentEventProtocol,
@@ -22,10 +23,6 @@ const positive: Check = (value) => integer(value) && ((value ?? 1) as number) > 
 const number: Check = (value) => value === undefined || Number.isFinite(value);
 const flag = (value: unknown): boolean => value === undefined || typeof value === 'boolean';
 const text: Check = (value) => typeof value === 'string';
-
-/** Whether `value` is an object, and not an array. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Whether `value` is a string with something in it. */
 export const isId = (value: unknown): value is string => typeof value === 'string' && value !== '';

@@ -1,4 +1,4 @@
-import { isRecord } from './event-guards.ts';
+import { isRecord } from '../internal/json-values.ts';
 import type { AnyAgentProvider, RunAgentProviderOptions } from './provider-types.ts';
 import { runCore } from './run-core.ts';
 

@@ -1,10 +1,11 @@
 import type { WebSocketClient } from '../client/types.ts';
 import { getWire } from '../client/wire.ts';
 import { RunSocketError } from '../internal/errors.ts';
+import { isRecord } from '../internal/json-values.ts';
 import { agUiEventStatus, isOffset } from '../runs/protocol.ts';
 import type { RunsCore } from '../runs/runs.ts';
 import type { Run } from '../runs/types.ts';
-import { isId, isRecord } from './event-guards.ts';
+import { isId } from './event-guards.ts';
 import type { AgentTransport } from './provider-types.ts';
 import { createRunFollower, type FollowerOptions, type RunFollower } from './run-follower.ts';
 import { createRunReader, type RunChunk, type RunCursor } from './run-reader.ts';

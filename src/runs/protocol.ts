@@ -1,3 +1,4 @@
+import { isRecord } from '../internal/json-values.ts';
 import type { RunEvent, RunEventStatus } from './types.ts';
 
 /** What a server says of a run besides its events (protocol v1). */
@@ -39,11 +40,6 @@ export const defaultMessages = {
 };
 
 type Fields = Record<string, unknown>;
-
-/** A plain object, so that its fields may be looked at. */
-export function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A wait in ms that a server asks for, or undefined where it is none. */
 export function asDuration(value: unknown): number | undefined {

@@ -1,5 +1,5 @@
 import { RunSocketError } from '../internal/errors.ts';
-import { isRecord } from './protocol.ts';
+import { isRecord } from '../internal/json-values.ts';
 import type { RunPolicy, RunStorage } from './types.ts';
 
 /** What is remembered of one run. Values other than `runId` and `sentAt` may be anything that a page once wrote. */

@@ -1,6 +1,7 @@
 import type { Wire } from '../client/wire.ts';
 import { RunSocketError } from '../internal/errors.ts';
-import { asDuration, isHello, isRecord, parseRunControl, type RunControl } from './protocol.ts';
+import { isRecord } from '../internal/json-values.ts';
+import { asDuration, isHello, parseRunControl, type RunControl } from './protocol.ts';
 
 /** One run under way, as the session sees it. */
 export interface SessionRun {

@@ -1,4 +1,4 @@
-import { isRecord } from '../runs/protocol.ts';
+import { isRecord } from '../internal/json-values.ts';
 import type { LoggedEvent } from './run-log.ts';
 
 /** How many messages, and about how many UTF-16 units of them, go into one frame or one append. */

@@ -1,6 +1,7 @@
 import type { Environment } from '../internal/environment.ts';
 import { isRunSocketError, RunSocketError } from '../internal/errors.ts';
-import { agUiEventStatus, isRecord } from '../runs/protocol.ts';
+import { isRecord } from '../internal/json-values.ts';
+import { agUiEventStatus } from '../runs/protocol.ts';
 import { createLogWriter } from './log-writer.ts';
 import { createOpenItems, type WireEvent } from './open-items.ts';
 import type { RunEndStatus, RunLog } from './run-log.ts';

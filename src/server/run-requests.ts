@@ -1,5 +1,5 @@
 import { isRunSocketError } from '../internal/errors.ts';
-import { isRecord } from '../runs/protocol.ts';
+import { isRecord } from '../internal/json-values.ts';
 import type { ConnectionContext } from './connection.ts';
 import { createFollower, type Follower } from './follower.ts';
 import type { LoggedEvent, RunLogHead } from './run-log.ts';

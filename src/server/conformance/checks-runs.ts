@@ -1,4 +1,4 @@
-import { isRecord } from '../../runs/protocol.ts';
+import { isRecord } from '../../internal/json-values.ts';
 import type { Check } from './check.ts';
 import { expect, fail, isTerminal, type Message, show, typeOf } from './probe.ts';
 

@@ -1,5 +1,5 @@
 import { serverEnvironment } from '../../internal/environment.ts';
-import { isRecord } from '../../runs/protocol.ts';
+import { isRecord } from '../../internal/json-values.ts';
 import type { AgentOutput } from '../types.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Environment } from '../../internal/environment.ts';
-import { isRecord } from '../../runs/protocol.ts';
+import { isRecord } from '../../internal/json-values.ts';
 import { parseFrame } from '../frames.ts';
 import type { ConformanceSocket } from './types.ts';
 
