@@ -158,10 +158,9 @@ export function createRunMachine<E, Offset extends number | string>(
   function translated(event: E): readonly E[] {
     try {
       translate ??= rules.translate?.(id);
-      return translate?.(event) ?? [];
+      return translate!(event);
     } catch (cause) {
-      const text = `An event of run ${id} could not be translated.`;
-      world.hole(new RunSocketError('bad-message', text, cause));
+      world.hole(new RunSocketError('bad-message', `An event of run ${id} is unusable.`, cause));
       return [];
     }
   }
