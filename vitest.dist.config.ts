@@ -12,6 +12,8 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 60_000,
           fileParallelism: false,
+          // A real browser beside other work may miss a moment. What needed it is printed at the end.
+          retry: 1,
         },
       },
     ],
