@@ -62,8 +62,9 @@ export function createLiveness(): Liveness {
     },
     setIdle(interval, now) {
       if (interval === idle?.interval) return;
-      idle = interval === undefined ? interval : { interval, timeout: grace };
-      frame(now);
+      quiet = idle = interval === undefined ? interval : { interval, timeout: grace };
+      // A run that starts or ends is no sign of life: an unanswered ping stays one.
+      if (!ping) frame(now);
     },
     look(now, woken, hidden) {
       const watch = ping ?? quiet;
@@ -86,9 +87,8 @@ export function createLiveness(): Liveness {
         since = now;
         if (ping) act = 'ping';
       }
-      const next = Math.min((probes ? watch.timeout : interval) - now + since, tick);
-      due = now + next;
-      return [act, next];
+      due = Math.min((probes ? watch.timeout : interval) + since, now + tick);
+      return [act, due - now];
     },
   };
 }
