@@ -44,7 +44,8 @@ export function createAudience(
   };
 
   const tell = (runId: string, type: RunLogControl['type']) => {
-    log.control(runId, { type }).catch((error) => report(error, runId));
+    // It may throw as well as reject.
+    (async () => log.control(runId, { type }))().catch((error) => report(error, runId));
   };
 
   function drop(runId: string) {

@@ -37,6 +37,9 @@ const longestQueue = 1_000;
 /** How long a client that pings may send nothing at all, in heartbeats. */
 const patience = 3;
 
+/** How far apart pings are answered into a full socket, in ms. */
+const pongWait = 1_000;
+
 /** Serve one connection. */
 export function createConnection<Context>(
   shared: ConnectionContext<Context>,
@@ -57,6 +60,7 @@ export function createConnection<Context>(
   let isGreeted = false;
   let takesBatches = false;
   let heardAt = now();
+  let pongAt = 0;
   let stopReauth: (() => void) | undefined;
 
   const say = (message: object) => outlet.send(JSON.stringify(message));
@@ -108,9 +112,12 @@ export function createConnection<Context>(
     const { authenticate } = settings;
     if (!authenticate) return;
     let renewed: Context | undefined;
+    let next: string | undefined;
     try {
       renewed = await authenticate(token, context);
+      if (renewed !== undefined) next = settings.principal(renewed);
     } catch (error) {
+      renewed = undefined;
       settings.report(error);
     }
     if (!isOpen) return;
@@ -118,7 +125,7 @@ export function createConnection<Context>(
     stopReauth?.();
     context = renewed;
     const before = principal;
-    principal = settings.principal(context);
+    principal = next;
     // Another's runs are not for this one: it asks again for what it may see.
     if (before !== principal) sendAway(0, 1012, 'other principal');
   }
@@ -139,7 +146,8 @@ export function createConnection<Context>(
   function handle({ type, runId, input, after, policy }: Record<string, unknown>) {
     if (!isRunId(runId)) {
       if (type !== 'run' || typeof runId !== 'string') return;
-      if (!bucket.take()) return flood();
+      // The answer has the id in it, however long that is.
+      if (outlet.isFull || !bucket.take()) return flood();
       return requests.refuse(runId, `A run's id has 1 to ${longestRunId} characters.`);
     }
     if (type === 'run') enqueue(runId, () => requests.run(runId, input));
@@ -152,11 +160,15 @@ export function createConnection<Context>(
 
   /** What a client of version 1 says of its connection; whether it was that. */
   function handleControl({ type, n, caps, token }: Record<string, unknown>): boolean {
-    if (type === 'ping') say({ type: 'pong', ...(isPlainId(n) && { n }) });
-    else if (type === 'hello') {
+    if (type === 'ping') {
+      // In a full socket answers pile up, and what waits there is a sign of life as well.
+      if (outlet.isFull && Math.abs(now() - pongAt) < pongWait) return true;
+      pongAt = now();
+      say({ type: 'pong', ...(isPlainId(n) && { n }) });
+    } else if (type === 'hello') {
       isGreeted = true;
       takesBatches ||= Array.isArray(caps) && caps.includes('batch');
-    } else if (type === 'auth') void onAuth(token);
+    } else if (type === 'auth') enqueue('', () => onAuth(token));
     else return false;
     return true;
   }
@@ -210,8 +222,8 @@ export function createConnection<Context>(
     sayEvents(runId, batch) {
       const made = takesBatches && batch.length > 1 ? 'joined' : 'single';
       for (const frame of frames[made](runId, batch)) outlet.send(frame);
-      return outlet.room(batch.length);
     },
+    room: outlet.room,
     sendAway,
     flood,
     failed,

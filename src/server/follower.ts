@@ -4,8 +4,9 @@ import type { LoggedEvent, RunEndStatus, RunLog, RunLogHead } from './run-log.ts
 
 /** Where a follower's events go. */
 export interface FollowerSink {
-  /** Sends events; a promise, if any, says when there is room for more. */
-  events(batch: readonly LoggedEvent[]): Promise<void> | undefined;
+  /** A promise where `count` events must wait for room, and look again then. */
+  room(count: number): Promise<void> | undefined;
+  events(batch: readonly LoggedEvent[]): void;
   /** Nothing before `from` is left. */
   truncated(from: number): void;
   /** The log has ended, and all of it was sent. */
@@ -43,21 +44,24 @@ export function createFollower(
     for await (const batch of log.read(runId, after, signal, epoch)) {
       if (signal.aborted) return;
       failures = 0;
-      const room = give(batch);
-      if (room) await room;
-      if (signal.aborted) return;
+      // Before they are sent: others that read into the same socket may have filled it.
+      for (let room = sink.room(batch.length); room; room = sink.room(0)) {
+        await room;
+        if (signal.aborted) return;
+      }
+      give(batch);
     }
   }
 
-  function give(batch: readonly LoggedEvent[]): Promise<void> | undefined {
+  function give(batch: readonly LoggedEvent[]) {
     const first = batch[0]?.offset ?? next;
     // Most logs give exactly what was asked for, and then the batch is shared with other readers.
     const fresh = first < next ? batch.filter(({ offset }) => offset >= next) : batch;
     const last = fresh.at(-1);
-    if (!last) return undefined;
+    if (!last) return;
     if (first > next) sink.truncated(first);
     next = last.offset + 1;
-    return sink.events(fresh);
+    sink.events(fresh);
   }
 
   /** Whether all is said. */

@@ -13,8 +13,10 @@ export interface Outlet {
   /** When something was last sent, in ms since 1970. */
   readonly sentAt: number;
   send(frame: string): void;
-  /** A promise where the sender of `count` events must wait: the socket is full, or others have to get their turn. */
+  /** A promise where who wants to send `count` events must wait, and ask again then: the socket is full, or others have to get their turn. */
   room(count: number): Promise<void> | undefined;
+  /** Whether the socket is full. */
+  readonly isFull: boolean;
   /** Whether a full socket has taken nothing for so many ms. */
   isStuck(ms: number): boolean;
   /** Nothing is sent any more; who waits goes on. */
@@ -64,6 +66,7 @@ export function createOutlet(
     return waiting;
   };
 
+  const isFull = () => port.bufferedAmount() > limit;
   const isEmptier = () => {
     const amount = port.bufferedAmount();
     if (amount < least) {
@@ -77,6 +80,9 @@ export function createOutlet(
     get sentAt() {
       return sentAt;
     },
+    get isFull() {
+      return isFull();
+    },
     send(frame) {
       if (isClosed) return;
       sentAt = now();
@@ -85,7 +91,7 @@ export function createOutlet(
     room(count) {
       if (isClosed) return undefined;
       if (waiting) return waiting;
-      if (port.bufferedAmount() > limit) {
+      if (isFull()) {
         movedAt = now();
         return wait(isEmptier, polls.first);
       }

@@ -13,8 +13,10 @@ export interface Requester<Context> {
   /** What the runs that it starts are counted by. */
   readonly owner: object;
   say(message: object): void;
-  /** Sends events of a run; the promise, if any, says when there is room for more. */
-  sayEvents(runId: string, batch: readonly LoggedEvent[]): Promise<void> | undefined;
+  /** Sends events of a run. */
+  sayEvents(runId: string, batch: readonly LoggedEvent[]): void;
+  /** A promise where `count` events must wait for room, and ask again then. */
+  room(count: number): Promise<void> | undefined;
   sendAway(ms: number, code: number, reason: string): void;
   /** It asks for too much. */
   flood(): void;
@@ -44,7 +46,7 @@ export function createRunRequests<Context>(
 ): RunRequests {
   const { settings, log, audience, starts } = shared;
   const { environment, limits, plain } = settings;
-  const { say, sayEvents, sendAway, flood, failed } = requester;
+  const { say, sayEvents, room, sendAway, flood, failed } = requester;
   const followers = new Map<string, Follower>();
 
   const control = (message: object) => {
@@ -91,6 +93,7 @@ export function createRunRequests<Context>(
       log,
       { runId, epoch, next },
       {
+        room,
         events: (batch) => sayEvents(runId, batch),
         truncated: (from) => control({ type: 'run.truncated', runId, from }),
         end(status, offset) {
@@ -125,6 +128,11 @@ export function createRunRequests<Context>(
     follow(runId, head.epoch, Math.max(next, head.from));
   }
 
+  // Who does not read gets no answers either: they would pile up in the socket.
+  async function ready() {
+    for (let wait = room(0); wait; wait = room(0)) await wait;
+  }
+
   const isOthers = ({ meta }: { readonly meta: { readonly principal?: string } }) =>
     meta.principal !== undefined && meta.principal !== requester.principal;
 
@@ -146,6 +154,7 @@ export function createRunRequests<Context>(
     if (retryAfter !== undefined) return sendAway(retryAfter, 1012, 'going away');
     const { context, principal, owner } = requester;
     const started = await starts.start({ runId, threadId, input, context, principal }, owner);
+    await ready();
     if (!requester.isOpen) return;
     if (typeof started === 'string') return refuse(runId, started);
     if (!started.created) return attach(runId, await log.head(runId), undefined);
@@ -161,10 +170,12 @@ export function createRunRequests<Context>(
     async run(runId, input) {
       const head = await log.head(runId);
       const isKnown = !('unknown' in head);
-      if (!isKnown && head.unknown === 'evicted') return unknown(runId, 'evicted');
+      const isEvicted = !isKnown && head.unknown === 'evicted';
       const threadId = (isKnown ? head.meta.threadId : undefined) ?? threadOf(input, runId);
-      if (!(await isAllowed('run', runId, threadId))) return unknown(runId, 'forbidden');
+      const isRefused = isEvicted || !(await isAllowed('run', runId, threadId));
+      if (isKnown || isRefused) await ready();
       if (!requester.isOpen) return;
+      if (isRefused) return unknown(runId, isEvicted ? 'evicted' : 'forbidden');
       if (isKnown) return attach(runId, head, undefined, followers.has(runId));
       try {
         await start(runId, threadId, input);
@@ -175,6 +186,7 @@ export function createRunRequests<Context>(
       }
     },
     async resume(runId, after) {
+      await ready();
       const head = await log.head(runId);
       if (!('unknown' in head) && !(await isAllowed('resume', runId, head.meta.threadId))) {
         return unknown(runId, 'forbidden', after);
@@ -186,6 +198,7 @@ export function createRunRequests<Context>(
       const isKnown = !('unknown' in head);
       const threadId = isKnown ? head.meta.threadId : undefined;
       if ((isKnown && isOthers(head)) || !(await isAllowed('cancel', runId, threadId))) {
+        await ready();
         control({ type: 'run.unknown', runId, reason: 'forbidden' });
       } else if (!isKnown || head.status === 'running') {
         await log.control(runId, { type: 'cancel' });

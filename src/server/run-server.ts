@@ -59,7 +59,8 @@ export function createServer<Context = undefined, Input = RunAgentInput>(
     },
   };
 
-  const sweep = () => void log.sweep?.().catch((error) => report(error));
+  // It may throw as well as reject.
+  const sweep = () => void (async () => log.sweep?.())().catch((error) => report(error));
 
   // One timer for everything that has to be looked at now and then.
   function tick() {
@@ -84,7 +85,13 @@ export function createServer<Context = undefined, Input = RunAgentInput>(
   }
 
   function admit(connection: Connection, request: ServerRequest | undefined) {
-    const isAllowed = isOriginAllowed(options.origins, request);
+    let isAllowed = false;
+    try {
+      isAllowed = isOriginAllowed(options.origins, request);
+    } catch (error) {
+      // Anybody may send an origin that is no url.
+      report(error);
+    }
     connections.add(connection);
     connection.open(!isAllowed);
     if (!isAllowed) connection.close(1008, 'origin');
@@ -164,7 +171,7 @@ export function createServer<Context = undefined, Input = RunAgentInput>(
       if (typeof started === 'string') throw new RunSocketError('queue-full', started);
       return { runId, ...started };
     },
-    cancel: (runId) => log.control(runId, { type: 'cancel' }),
+    cancel: async (runId) => log.control(runId, { type: 'cancel' }),
     getSnapshot: () => ({
       connections: connections.size,
       running: starts.size,

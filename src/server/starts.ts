@@ -89,7 +89,8 @@ export function createStarts<Context>(
   }
 
   function renewOne(runId: string, producer: Producer, ttl: number) {
-    log.lease(runId, producer.epoch, ttl).then(
+    // A log's function may throw as well as reject.
+    (async () => log.lease(runId, producer.epoch, ttl))().then(
       (isOurs) => isOurs || producer.drop(),
       // As long as the store is away nobody else can have the run either.
       (error) => context.report(error, runId),
