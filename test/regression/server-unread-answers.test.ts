@@ -12,7 +12,8 @@ interface Reader extends CarriedConnection {
   /** Bytes that wait in the socket. */
   waiting: number;
   readonly messages: Message[];
-  closed: (() => void) & { code?: number };
+  /** How the server closed. */
+  readonly code: number | undefined;
   ask(...messages: object[]): void;
 }
 
