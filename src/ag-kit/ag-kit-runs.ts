@@ -1,0 +1,81 @@
+import type { AgUiAgentOptions } from '../ag-ui/agent-types.ts';
+import type { RunAgentInput } from '../ag-ui/input.ts';
+import { isRecord, isText } from '../internal/json-values.ts';
+import { type AgKitStreamEvent, agKitToAgUi } from './ag-kit-to-ag-ui.ts';
+import { type SendMessageInputOptions, toSendMessageInput } from './send-message-input.ts';
+
+/** Options of {@link agKitRuns}. */
+export type AgKitRunsOptions = SendMessageInputOptions;
+
+/** Options of `createAgUiAgent` that make it talk AG-Kit. Made by {@link agKitRuns}. */
+export type AgKitRuns<Offset extends number | string = number> = Required<
+  // `never` fits the messages of any client.
+  Pick<
+    AgUiAgentOptions<unknown, unknown, never, Offset>,
+    'run' | 'event' | 'translate' | 'checkpoint'
+  >
+>;
+
+/** The last run of a thread that this page has sent. */
+interface Sent {
+  readonly runId: string;
+  readonly cursor: string | undefined;
+  /** The last message that went with it. */
+  readonly last: string | undefined;
+  /** The last message that the server has shown to have, by answering. */
+  seen: string | undefined;
+}
+
+/**
+ * Make the options with which `createAgUiAgent` and `createAgUiProvider` talk AG-Kit.
+ *
+ * A run is sent as `{ type: 'run', runId, input }` with AG-Kit's `SendMessageInput`; events come as
+ * `{ runId, offset, event }` with AG-Kit's events, `'[DONE]'` at the end, or AG-UI's. Of the messages
+ * only those go that the server does not have: the ones behind its own last message, and behind the
+ * last run that it answered on this page. Several threads may share the options.
+ *
+ * An answer to an interrupt goes with the messages that were added to it; on a page that was loaded
+ * since the question it goes alone, as AG-Kit's own client sends it.
+ *
+ * @example
+ * const agent = createAgUiAgent(client, { ...agKitRuns() });
+ * const provider = createAgUiProvider({ client, agentOptions: agKitRuns() });
+ */
+export function agKitRuns<Offset extends number | string = number>(
+  options: AgKitRunsOptions = {},
+): AgKitRuns<Offset> {
+  const threads = new Map<string, Sent>();
+
+  /** The last message that the server surely has. */
+  function findCursor({ messages, resume }: RunAgentInput, sent: Sent | undefined) {
+    const last = messages.at(-1)?.id;
+    if (resume?.[0] && !sent) return last;
+    return messages.findLast(({ id }) => id === sent?.seen || /^ag-kit:/.test(id))?.id;
+  }
+
+  return {
+    run(input, runId) {
+      const { threadId, messages } = input;
+      const sent = threads.get(threadId);
+      const cursor = sent?.runId === runId ? sent.cursor : findCursor(input, sent);
+      const message = { type: 'run', runId, input: toSendMessageInput(input, cursor, options) };
+      threads.set(threadId, { runId, cursor, last: messages.at(-1)?.id, seen: sent?.seen });
+      return message as never;
+    },
+    event: (message) =>
+      isRecord(message) &&
+      isText(message.runId) &&
+      (isRecord(message.event) || message.event === '[DONE]')
+        ? (message as never)
+        : undefined,
+    translate(runId) {
+      const [threadId, sent] = [...threads].find(([, one]) => one.runId === runId) ?? [''];
+      const { push } = agKitToAgUi({ threadId, runId });
+      return (event) => {
+        if (sent) sent.seen = sent.last;
+        return push(event as AgKitStreamEvent);
+      };
+    },
+    checkpoint: false,
+  };
+}

@@ -1,0 +1,147 @@
+import type { RunAgentInput } from '../ag-ui/input.ts';
+import type { AgUiMessage } from '../ag-ui/messages.ts';
+import { RunSocketError } from '../internal/errors.ts';
+import { joinText } from './content.ts';
+import { parseJson } from './parse-json.ts';
+import type { ClientMessage, SendMessageInput, Tool } from './types.ts';
+
+/** How requests are written. */
+export interface SendMessageInputOptions {
+  /** Send `payload` and `parameters` as JSON text, as AG-Kit's own client does. @default false */
+  readonly jsonText?: boolean | undefined;
+  /** The payload that by agreement with the server declines an interrupt. @default a cancelled interrupt throws */
+  readonly cancelPayload?: unknown;
+}
+
+/** A tool's error is told in its text; a client's own tool says it there already. */
+function foldError(content: string, error: string | undefined): string {
+  return !error || content.includes(error) ? content : content ? `${content}\n${error}` : error;
+}
+
+function toClientMessage(message: AgUiMessage): ClientMessage | undefined {
+  const { role } = message;
+  if (role === 'tool') {
+    const { toolCallId, error } = message;
+    return { role, content: foldError(joinText(message.content), error), toolCallId };
+  }
+  if (role === 'assistant') {
+    const { content, toolCalls } = message;
+    return {
+      role,
+      ...(content != null && { content: joinText(content) }),
+      ...(toolCalls && {
+        toolCalls: toolCalls.map(({ id, function: { name, arguments: text } }) => ({
+          id,
+          type: 'function',
+          function: { name, arguments: text },
+        })),
+      }),
+    };
+  }
+  if (role === 'activity' || role === 'reasoning') return undefined;
+  return { role: role === 'developer' ? 'system' : role, content: joinText(message.content) };
+}
+
+/** A tool's JSON Schema, also that of a schema object which can tell its own (Standard JSON Schema). */
+function toParameters(parameters: unknown, name: string): unknown {
+  const schema = parameters as
+    | {
+        readonly '~standard'?: {
+          readonly jsonSchema?: { input(options: { readonly target: string }): unknown };
+        };
+        readonly safeParse?: unknown;
+      }
+    | null
+    | undefined;
+  const standard = schema?.['~standard'];
+  if (standard?.jsonSchema) return standard.jsonSchema.input({ target: 'draft-2020-12' });
+  if (standard || typeof schema?.safeParse === 'function') {
+    throw new RunSocketError(
+      'invalid-argument',
+      `The parameters of the tool ${name} are a schema object that cannot tell its JSON Schema. Give z.toJSONSchema(schema) of zod 4, or JSON Schema.`,
+    );
+  }
+  return schema ?? {};
+}
+
+/**
+ * Make AG-Kit's request of AG-UI's: the messages after the one with the id `cursor`, or all of them
+ * where there is none.
+ *
+ * Throws `unsupported` where the interrupt was cancelled, which AG-Kit cannot say, and
+ * `invalid-argument` for a tool whose `parameters` are no JSON Schema and cannot be made one.
+ * AG-Kit has no place for the rest: ids, media, reasoning, state, context, all answers but the first.
+ */
+export function toSendMessageInput(
+  input: RunAgentInput,
+  cursor?: string | undefined,
+  { jsonText, cancelPayload }: SendMessageInputOptions = {},
+): SendMessageInput {
+  const [answer] = input.resume ?? [];
+  const encode = (value: unknown): unknown => (jsonText ? JSON.stringify(value) : value);
+  const payload = answer?.status === 'cancelled' ? cancelPayload : (answer?.payload ?? {});
+  if (payload === undefined) {
+    throw new RunSocketError('unsupported', 'AG-Kit cannot cancel an interrupt, only answer it.');
+  }
+  const start = input.messages.findLastIndex(({ id }) => id === cursor) + 1;
+  const messages = input.messages.slice(start).flatMap((message) => toClientMessage(message) ?? []);
+  const tools = input.tools.map(
+    ({ name, description = '', parameters }): Tool => ({
+      name,
+      description,
+      parameters: encode(toParameters(parameters, name)),
+    }),
+  );
+  return {
+    conversationId: input.threadId,
+    ...(messages[0] && { messages }),
+    ...(answer && { resume: { interruptId: answer.interruptId, payload: encode(payload) } }),
+    ...(tools[0] && { tools }),
+  };
+}
+
+/**
+ * Make AG-UI's request of AG-Kit's, whose messages follow those that the thread has.
+ *
+ * The ids of its messages are `ag-kit-input:<runId>:<n>`. JSON text of `payload` and `parameters` is
+ * read.
+ */
+export function fromSendMessageInput(
+  input: SendMessageInput,
+  {
+    runId,
+    messages = [],
+  }: {
+    readonly runId: string;
+    /** The thread as it is known. @default [] */
+    readonly messages?: readonly AgUiMessage[] | undefined;
+  },
+): RunAgentInput {
+  const { resume } = input;
+  return {
+    threadId: input.conversationId,
+    runId,
+    messages: [
+      ...messages,
+      ...(input.messages ?? []).map((message, index) => ({
+        ...message,
+        id: `ag-kit-input:${runId}:${index}`,
+      })),
+    ],
+    tools: (input.tools ?? []).map(({ name, description, parameters }) => ({
+      name,
+      description,
+      ...(parameters !== undefined && { parameters: parseJson(parameters) }),
+    })),
+    context: [],
+    ...(resume && {
+      resume: [
+        {
+          interruptId: resume.interruptId,
+          status: 'resolved',
+          ...(resume.payload !== undefined && { payload: parseJson(resume.payload) }),
+        },
+      ],
+    }),
+  };
+}
