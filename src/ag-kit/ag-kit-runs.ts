@@ -1,5 +1,5 @@
 import type { AgUiAgentOptions } from '../ag-ui/agent-types.ts';
-import type { RunAgentInput } from '../ag-ui/input.ts';
+import { lastIndex } from '../ag-ui/thread-edits.ts';
 import { isRecord, isText } from '../internal/json-values.ts';
 import { type AgKitStreamEvent, agKitToAgUi } from './ag-kit-to-ag-ui.ts';
 import { type SendMessageInputOptions, toSendMessageInput } from './send-message-input.ts';
@@ -46,20 +46,21 @@ export function agKitRuns<Offset extends number | string = number>(
 ): AgKitRuns<Offset> {
   const threads = new Map<string, Sent>();
 
-  /** The last message that the server surely has. */
-  function findCursor({ messages, resume }: RunAgentInput, sent: Sent | undefined) {
-    const last = messages.at(-1)?.id;
-    if (resume?.[0] && !sent) return last;
-    return messages.findLast(({ id }) => id === sent?.seen || /^ag-kit:/.test(id))?.id;
-  }
-
   return {
     run(input, runId) {
-      const { threadId, messages } = input;
+      const { threadId, messages, resume } = input;
       const sent = threads.get(threadId);
-      const cursor = sent?.runId === runId ? sent.cursor : findCursor(input, sent);
+      const last = messages.at(-1)?.id;
+      // The last message that the server surely has.
+      const cursor =
+        sent?.runId === runId
+          ? sent.cursor
+          : resume?.[0] && !sent
+            ? last
+            : messages[lastIndex(messages, ({ id }) => id === sent?.seen || /^ag-kit:/.test(id))]
+                ?.id;
       const message = { type: 'run', runId, input: toSendMessageInput(input, cursor, options) };
-      threads.set(threadId, { runId, cursor, last: messages.at(-1)?.id, seen: sent?.seen });
+      threads.set(threadId, { runId, cursor, last, seen: sent?.seen });
       return message as never;
     },
     event: (message) =>

@@ -38,36 +38,17 @@ export interface AgKitToAgUi {
 /** An event as it is looked at here: nothing in it is sure to be there, or of the right type. */
 type Fields = { readonly type: string } & { readonly [key: string]: unknown };
 
-/** What an interrupt's payload says of AG-UI's own fields, as far as their types fit. */
-function lift(payload: unknown): Partial<Interrupt> {
-  const from = parseJson(payload);
-  if (!isRecord(from)) return {};
-  const { message, toolCallId, responseSchema, expiresAt } = from;
+/** An interrupt as AG-UI has it: its own fields are lifted out of the payload where their types fit. */
+function toInterrupt(id: string, reason: string, payload: unknown): Interrupt {
+  const { message, toolCallId, responseSchema, expiresAt } = Object(parseJson(payload));
   return {
+    id,
+    reason,
     ...(isText(message) && { message }),
     ...(isText(toolCallId) && { toolCallId }),
     ...(isRecord(responseSchema) && { responseSchema }),
     ...(isText(expiresAt) && { expiresAt }),
-  };
-}
-
-const keyOf = (...parts: readonly unknown[]): string => JSON.stringify(parts.map(textOf));
-
-/** What ends the thing that an event begins or ends; nothing where it does neither. */
-function enderOf(event: Fields): { readonly key: string; readonly end: Fields } | undefined {
-  const [, kind, how] = /^(.+)_(START|END|STARTED|FINISHED|ERROR)$/.exec(event.type) ?? [];
-  if (!kind) return undefined;
-  const { messageId, toolCallId, stepName, subagentRunId } = event;
-  const id = messageId ?? toolCallId;
-  return {
-    key: id === undefined ? keyOf(kind, stepName, subagentRunId) : keyOf(kind, id),
-    end: {
-      type: `${kind}_${/^(START|END)$/.test(how!) ? 'END' : 'FINISHED'}`,
-      ...(messageId !== undefined && { messageId }),
-      ...(toolCallId !== undefined && { toolCallId }),
-      ...(stepName !== undefined && { stepName }),
-      ...(subagentRunId !== undefined && { subagentRunId }),
-    },
+    ...(payload !== undefined && { metadata: { payload } }),
   };
 }
 
@@ -86,12 +67,12 @@ function enderOf(event: Fields): { readonly key: string; readonly end: Fields } 
 export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKitToAgUi {
   let phase: 'new' | 'running' | 'over' = 'new';
   /** What `RUN_STARTED` said. */
-  let ids: { readonly threadId: string; readonly runId: string } = { threadId, runId };
+  let ids: unknown;
   let count = 0;
   /** The assistant message that text and calls go to, until a result breaks it. */
   let messageId: string | undefined;
-  let out: AgUiEvent[] = [];
-  /** What is open, by what ends it. */
+  let out: unknown[] = [];
+  /** What ends each thing that is open. */
   const open = new Map<string, Fields>();
   /** The calls of the run, and whether they were answered. */
   const calls = new Map<string, boolean>();
@@ -99,75 +80,67 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
 
   const mint = () => `ag-kit:${runId}:${count++}`;
 
-  function begin(event?: Fields) {
+  function begin(passed?: Fields) {
     if (phase === 'running') return;
+    const event = { type: 'RUN_STARTED', threadId, runId, ...passed };
     phase = 'running';
-    if (event) {
-      ids = {
-        threadId: textOf(event.threadId) ?? threadId,
-        runId: textOf(event.runId) ?? runId,
-      };
-    }
+    ids = { threadId: event.threadId, runId: event.runId };
     messageId = undefined;
     open.clear();
     calls.clear();
     interrupts.clear();
-    out.push((event ?? { type: 'RUN_STARTED', ...ids }) as AgUiEvent);
+    out.push(event);
   }
 
-  const isOpen = (type: string, id: unknown) => open.has(keyOf(type, id));
-
-  function emit(event: Fields) {
+  function emit(event: Fields, more?: object) {
     begin();
     const { type, toolCallId } = event;
-    const ender = enderOf(event);
-    if (ender && /START(ED)?$/.test(type)) open.set(ender.key, ender.end);
-    else if (ender) open.delete(ender.key);
-    if (/^TOOL_CALL_/.test(type) && isText(toolCallId)) {
-      calls.set(toolCallId, /RESULT$/.test(type) || !!calls.get(toolCallId));
+    const [, kind, how] = /^(.+_)(START|END|STARTED|FINISHED|ERROR)$/.exec(type) ?? [];
+    if (kind) {
+      const key =
+        kind + textOf(event.messageId ?? toolCallId ?? event.stepName ?? event.subagentRunId);
+      if (/^S/.test(how!)) open.set(key, { ...event, type: kind + (how![5] ? 'FINISHED' : 'END') });
+      else open.delete(key);
     }
-    out.push(event as unknown as AgUiEvent);
+    if (isText(toolCallId)) calls.set(toolCallId, calls.get(toolCallId) || /RESULT/.test(type));
+    out.push({ ...event, ...more });
+  }
+
+  /** Ends what is open under a name, if it is. */
+  function end(key: string) {
+    const event = open.get(key);
+    if (event) emit(event);
+  }
+
+  function leave(event: Fields) {
+    begin();
+    phase = 'over';
+    out.push(event.runId === undefined ? event : { ...event, ...(ids as object) });
   }
 
   function finish(passed?: Fields) {
     begin();
-    for (const end of [...open.values()].reverse()) emit(end);
+    [...open.keys()].reverse().forEach(end);
     const waiting = [...calls.keys()].filter((id) => !calls.get(id));
     const outcome = interrupts.size
       ? { type: 'interrupt', interrupts: [...interrupts.values()] }
       : { type: 'success', ...(waiting[0] !== undefined && { pendingToolCallIds: waiting }) };
-    phase = 'over';
-    out.push(
-      (passed && !interrupts.size
-        ? passed
-        : { type: 'RUN_FINISHED', ...ids, ...passed, outcome }) as AgUiEvent,
-    );
+    leave({
+      type: 'RUN_FINISHED',
+      threadId,
+      runId,
+      ...passed,
+      ...((!passed || interrupts.size) && { outcome }),
+    });
   }
 
   function fail(message: string, code: unknown) {
-    begin();
-    phase = 'over';
-    out.push({ type: 'RUN_ERROR', message, ...(code != null && { code: `${code}` }) });
-  }
-
-  function pass(event: Fields) {
-    const { type } = event;
-    if (type === 'RUN_STARTED') begin(event);
-    else if (type === 'RUN_FINISHED' || type === 'RUN_ERROR') {
-      begin();
-      // The end of a run whose start was ours is the end of ours.
-      const own = 'runId' in event && event.runId !== ids.runId ? { ...event, ...ids } : event;
-      if (type === 'RUN_FINISHED') finish(own);
-      else {
-        phase = 'over';
-        out.push(own as unknown as AgUiEvent);
-      }
-    } else emit(event);
+    leave({ type: 'RUN_ERROR', message, ...(code != null && { code: `${code}` }) });
   }
 
   function take(event: Fields) {
-    const { type, content, toolCallId, toolCallName, delta, result, id, reason, payload } = event;
-    const isCall = isText(toolCallId);
+    const { type, content, toolCallId, toolCallName, delta, result, id, reason } = event;
+    const call = `TOOL_CALL_${textOf(toolCallId)}`;
     switch (type) {
       case '[DONE]':
         finish();
@@ -175,28 +148,26 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
       case 'text':
         if (!isText(content) || !content) break;
         messageId ??= mint();
-        if (!isOpen('TEXT_MESSAGE', messageId)) {
-          emit({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' });
+        if (!open.has(`TEXT_MESSAGE_${messageId}`)) {
+          emit({ type: 'TEXT_MESSAGE_START', messageId }, { role: 'assistant' });
         }
         emit({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta: content });
         break;
       case 'tool-call-start':
-        if (!isCall || !isText(toolCallName) || calls.has(toolCallId)) break;
+        if (!isText(toolCallId) || !isText(toolCallName) || calls.has(toolCallId)) break;
         messageId ??= mint();
-        emit({ type: 'TOOL_CALL_START', toolCallId, toolCallName, parentMessageId: messageId });
+        emit({ type: 'TOOL_CALL_START', toolCallId }, { toolCallName, parentMessageId: messageId });
         break;
       case 'tool-call-args':
-        if (isText(delta) && isOpen('TOOL_CALL', toolCallId)) {
-          emit({ type: 'TOOL_CALL_ARGS', toolCallId, delta });
-        }
+        if (isText(delta) && open.has(call)) emit({ type: 'TOOL_CALL_ARGS', toolCallId, delta });
         break;
       case 'tool-call-end':
-        if (isOpen('TOOL_CALL', toolCallId)) emit({ type: 'TOOL_CALL_END', toolCallId });
+        end(call);
         break;
       case 'tool-result':
-        if (!isCall || !isText(result) || calls.get(toolCallId)) break;
-        if (isOpen('TOOL_CALL', toolCallId)) emit({ type: 'TOOL_CALL_END', toolCallId });
-        if (isOpen('TEXT_MESSAGE', messageId)) emit({ type: 'TEXT_MESSAGE_END', messageId });
+        if (!isText(toolCallId) || !isText(result) || calls.get(toolCallId)) break;
+        end(call);
+        end(`TEXT_MESSAGE_${messageId}`);
         messageId = undefined;
         emit({
           type: 'TOOL_CALL_RESULT',
@@ -209,44 +180,47 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
       case 'interrupt':
         if (!isText(id) || !isText(reason)) break;
         begin();
-        interrupts.set(id, {
-          id,
-          reason,
-          ...lift(payload),
-          ...(payload !== undefined && { metadata: { payload } }),
-        });
+        interrupts.set(id, toInterrupt(id, reason, event.payload));
+        break;
+      case 'RUN_STARTED':
+        begin(event);
+        break;
+      case 'RUN_FINISHED':
+        finish(event);
+        break;
+      case 'RUN_ERROR':
+        leave(event);
         break;
       default:
-        if (/^[A-Z]/.test(type)) pass(event);
+        if (/^[A-Z]/.test(type)) emit(event);
     }
   }
 
-  function make(work: () => void): AgUiEvent[] {
+  function make(work: () => void) {
     out = [];
     work();
-    return out;
+    return out as AgUiEvent[];
   }
-
-  const ifLive = (work: () => void) => make(() => phase !== 'over' && work());
 
   return {
     start: () => make(() => phase === 'new' && begin()),
     push: (event) =>
       make(() => {
-        const fields = (isRecord(event) ? event : { type: event }) as Fields;
-        if (isText(fields.type) && (phase !== 'over' || fields.type === 'RUN_STARTED')) {
+        const fields = Object(isText(event) ? { type: event } : event);
+        if (isText(fields.type) && (phase !== 'over' || fields.type === 'RUN_STARTED'))
           take(fields);
-        }
       }),
     end: () =>
-      ifLive(() => {
+      make(() => {
+        if (phase === 'over') return;
         if (done === 'optional') finish();
         else fail('The stream ended without [DONE].', 'run-lost');
       }),
     fail: (error) =>
-      ifLive(() => {
+      make(() => {
         const { message, code, status } = Object(error);
-        fail(textOf(message) || textOf(error) || 'Run failed', code ?? status);
+        if (phase !== 'over')
+          fail(textOf(message) || textOf(error) || 'Run failed', code ?? status);
       }),
   };
 }

@@ -15,17 +15,12 @@ type Fields = { readonly type: string } & { readonly [key: string]: unknown };
 
 /** An interrupt as AG-Kit has it: the fields that it does not know go into the payload. */
 function toInterrupt({ id, reason, metadata, ...rest }: Interrupt): SendMessageEvent {
-  const { payload, ...more } = (isRecord(metadata) ? metadata : {}) as Record<string, unknown>;
+  const payload = metadata?.payload ?? { ...rest, ...(metadata && { metadata }) };
   return {
     type: 'interrupt',
     id,
-    reason: textOf(reason) ?? '',
-    payload:
-      payload === undefined
-        ? { ...rest, ...(Object.keys(more)[0] !== undefined && { metadata: more }) }
-        : isRecord(payload)
-          ? { ...rest, ...payload }
-          : payload,
+    reason,
+    payload: isRecord(payload) ? { ...rest, ...payload } : payload,
   };
 }
 
@@ -47,136 +42,108 @@ export function agUiToAgKit(): AgUiToAgKit {
   /** What waits behind a result, in order. */
   let held: SendMessageEvent[] = [];
   /** The calls whose arguments the client is being sent. */
-  const sending = new Set<string>();
-  /** The calls of the run: what is still to come of them. */
-  const calls = new Map<string, 'arguments' | 'result' | 'nothing'>();
+  const sending = new Set<unknown>();
+  /** The calls of the run, and whether their arguments are still to come. */
+  const calls = new Map<unknown, boolean>();
+  const answered = new Set<unknown>();
   /** Messages that are not the assistant's. */
   const foreign = new Set<unknown>();
-  /** What chunks without an id go on with, by subagent. */
-  const lanes = new Map<unknown, { readonly isCall: boolean; readonly id: string }>();
+  /** The calls that chunks without an id go on with, by subagent; and the message. */
+  const chunked = new Map<unknown, unknown>();
+  let chunkedText: unknown;
 
   function put(event: SendMessageEvent) {
-    const id = 'toolCallId' in event ? event.toolCallId : '';
-    if ((held[0] && !sending.has(id)) || (event.type === 'tool-result' && sending.size)) {
+    const { type, toolCallId } = event as Fields;
+    if ((held[0] && !sending.has(toolCallId)) || (type === 'tool-result' && sending.size)) {
       held.push(event);
       return;
     }
     out.push(event);
-    if (event.type === 'tool-call-start') sending.add(id);
-    if (event.type === 'tool-call-end' && sending.delete(id) && !sending.size) {
+    if (type === 'tool-call-start') sending.add(toolCallId);
+    if (type === 'tool-call-end' && sending.delete(toolCallId) && !sending.size) {
       const waiting = held;
       held = [];
       waiting.forEach(put);
     }
   }
 
+  function say(id: unknown, role: unknown, delta: unknown) {
+    if (role !== undefined && role !== 'assistant') foreign.add(id);
+    if (isText(delta) && delta && !foreign.has(id)) put({ type: 'text', content: delta });
+  }
+
   function startCall(toolCallId: unknown, toolCallName: unknown) {
     if (!isText(toolCallId) || !isText(toolCallName) || calls.has(toolCallId)) return;
-    calls.set(toolCallId, 'arguments');
+    calls.set(toolCallId, true);
     put({ type: 'tool-call-start', toolCallId, toolCallName });
   }
 
   function endCall(id: unknown) {
-    if (!isText(id) || calls.get(id) !== 'arguments') return;
-    calls.set(id, 'result');
-    put({ type: 'tool-call-end', toolCallId: id });
-  }
-
-  function closeLane(lane: unknown) {
-    const { isCall, id } = lanes.get(lane) ?? {};
-    lanes.delete(lane);
-    if (isCall) endCall(id);
-  }
-
-  function extend(isCall: boolean, id: unknown, delta: unknown) {
-    if (!isText(delta)) return;
-    if (!isCall) {
-      if (delta && !foreign.has(id)) put({ type: 'text', content: delta });
-    } else if (isText(id) && calls.get(id) === 'arguments') {
-      put({ type: 'tool-call-args', toolCallId: id, delta });
-    }
-  }
-
-  function takeRole(id: unknown, role: unknown) {
-    if (role !== undefined && role !== 'assistant') foreign.add(id);
-  }
-
-  function takeChunk(event: Fields, isCall: boolean) {
-    const { subagentRunId: tag, role, toolCallName, delta } = event;
-    const id = textOf(isCall ? event.toolCallId : event.messageId);
-    const fits = [...lanes].filter(
-      ([lane, one]) =>
-        one.isCall === isCall && (id === undefined ? (tag ?? lane) === lane : one.id === id),
-    );
-    const fit = fits.find(([lane]) => lane === undefined) ?? (fits[1] ? undefined : fits[0]);
-    if (!fit) {
-      closeLane(tag);
-      if (id === undefined) return;
-      if (isCall) startCall(id, toolCallName);
-      else takeRole(id, role);
-      lanes.set(tag, { isCall, id });
-    }
-    extend(isCall, id ?? fit?.[1].id, delta);
-  }
-
-  function finish(outcome: unknown) {
-    for (const id of calls.keys()) endCall(id);
-    const { interrupts } = Object(outcome);
-    for (const one of Array.isArray(interrupts) ? interrupts : []) {
-      if (isText(one?.id)) out.push(toInterrupt(one));
-    }
-    out.push('[DONE]');
-    isOver = true;
+    if (!calls.get(id)) return;
+    calls.set(id, false);
+    put({ type: 'tool-call-end', toolCallId: id as string });
   }
 
   function take(event: Fields) {
-    const { type, messageId, toolCallId, subagentRunId, delta, code } = event;
-    if (/^(TEXT_MESSAGE|TOOL_CALL)_CHUNK$/.test(type)) {
-      takeChunk(event, type === 'TOOL_CALL_CHUNK');
-      return;
+    const { type, role, messageId, toolCallId, toolCallName, subagentRunId, delta } = event;
+    const last = chunked.get(subagentRunId);
+    const callId = toolCallId ?? last;
+    if (
+      type === 'TOOL_CALL_CHUNK'
+        ? callId !== last
+        : /^(TEXT_|TOOL_|STATE_|STEP_|REASONING_[^E]|CUSTOM)/.test(type)
+    ) {
+      // What ends the chunks of a call is AG-UI's rule.
+      chunked.delete(subagentRunId);
+      endCall(last);
     }
-    // What ends the chunks of a lane is AG-UI's rule.
-    if (/^(TEXT_|TOOL_|STATE_|STEP_|REASONING_(?!ENC)|SUBAGENT_[FE]|CUSTOM$)/.test(type)) {
-      closeLane(subagentRunId);
-    } else if (/^(RUN_|MESSAGES_)/.test(type)) [...lanes.keys()].forEach(closeLane);
+    if (type === 'TOOL_CALL_CHUNK') {
+      chunked.set(subagentRunId, callId);
+      startCall(callId, toolCallName);
+    }
     switch (type) {
-      case 'TEXT_MESSAGE_START':
-        takeRole(messageId, event.role);
+      case 'TEXT_MESSAGE_CHUNK':
+        chunkedText = messageId ?? chunkedText;
+        say(chunkedText, role, delta);
         break;
+      case 'TEXT_MESSAGE_START':
       case 'TEXT_MESSAGE_CONTENT':
-        extend(false, messageId, delta);
+        say(messageId, role, delta);
+        break;
+      case 'TOOL_CALL_CHUNK':
+      case 'TOOL_CALL_ARGS':
+        if (calls.get(callId) && isText(delta))
+          put({ type: 'tool-call-args', toolCallId: callId as string, delta });
         break;
       case 'TOOL_CALL_START':
-        startCall(toolCallId, event.toolCallName);
-        break;
-      case 'TOOL_CALL_ARGS':
-        extend(true, toolCallId, delta);
+        startCall(toolCallId, toolCallName);
         break;
       case 'TOOL_CALL_END':
         endCall(toolCallId);
         break;
       case 'TOOL_CALL_RESULT':
         endCall(toolCallId);
-        if (!isText(toolCallId) || calls.get(toolCallId) === 'nothing') break;
-        calls.set(toolCallId, 'nothing');
+        if (!isText(toolCallId) || answered.has(toolCallId)) break;
+        answered.add(toolCallId);
         put({ type: 'tool-result', toolCallId, result: flattenResult(event.content) });
         break;
-      case 'RUN_FINISHED':
-        finish(event.outcome);
+      case 'RUN_FINISHED': {
+        const { interrupts } = Object(event.outcome);
+        isOver = true;
+        [...calls.keys()].forEach(endCall);
+        out.push(...(Array.isArray(interrupts) ? interrupts.map(toInterrupt) : []), '[DONE]');
         break;
+      }
       case 'RUN_ERROR':
         isOver = true;
-        throw Object.assign(
-          new Error(textOf(event.message) || 'Run failed'),
-          isText(code) && { code },
-        );
+        throw Object.assign(new Error(textOf(event.message) || 'Run failed'), { code: event.code });
     }
   }
 
   return {
     push(event) {
       out = [];
-      if (!isOver && isRecord(event) && isText(event.type)) take(event as unknown as Fields);
+      if (!isOver && isText(event?.type)) take(event as unknown as Fields);
       return out;
     },
   };

@@ -1,5 +1,6 @@
 import type { RunAgentInput } from '../ag-ui/input.ts';
 import type { AgUiMessage } from '../ag-ui/messages.ts';
+import { findById } from '../ag-ui/thread-edits.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { joinText } from './content.ts';
 import { parseJson } from './parse-json.ts';
@@ -13,55 +14,39 @@ export interface SendMessageInputOptions {
   readonly cancelPayload?: unknown;
 }
 
-/** A tool's error is told in its text; a client's own tool says it there already. */
-function foldError(content: string, error: string | undefined): string {
-  return !error || content.includes(error) ? content : content ? `${content}\n${error}` : error;
-}
-
 function toClientMessage(message: AgUiMessage): ClientMessage | undefined {
   const { role } = message;
+  const content = joinText(message.content);
+  if (role === 'activity' || role === 'reasoning') return undefined;
   if (role === 'tool') {
     const { toolCallId, error } = message;
-    return { role, content: foldError(joinText(message.content), error), toolCallId };
+    // The application's own tool has its error in the content already.
+    const more = error && !content.includes(error) ? (content && '\n') + error : '';
+    return { role, content: content + more, toolCallId };
   }
-  if (role === 'assistant') {
-    const { content, toolCalls } = message;
-    return {
-      role,
-      ...(content != null && { content: joinText(content) }),
-      ...(toolCalls && {
-        toolCalls: toolCalls.map(({ id, function: { name, arguments: text } }) => ({
-          id,
-          type: 'function',
-          function: { name, arguments: text },
-        })),
-      }),
-    };
-  }
-  if (role === 'activity' || role === 'reasoning') return undefined;
-  return { role: role === 'developer' ? 'system' : role, content: joinText(message.content) };
+  if (role !== 'assistant') return { role: role === 'developer' ? 'system' : role, content };
+  return {
+    role,
+    ...(message.content != null && { content }),
+    ...(message.toolCalls && {
+      toolCalls: message.toolCalls.map(({ id, type, function: { name, arguments: text } }) => ({
+        id,
+        type,
+        function: { name, arguments: text },
+      })),
+    }),
+  };
 }
 
-/** A tool's JSON Schema, also that of a schema object which can tell its own (Standard JSON Schema). */
+/** A tool's JSON Schema, also that of a schema object which can tell it (Standard JSON Schema). */
 function toParameters(parameters: unknown, name: string): unknown {
-  const schema = parameters as
-    | {
-        readonly '~standard'?: {
-          readonly jsonSchema?: { input(options: { readonly target: string }): unknown };
-        };
-        readonly safeParse?: unknown;
-      }
-    | null
-    | undefined;
-  const standard = schema?.['~standard'];
-  if (standard?.jsonSchema) return standard.jsonSchema.input({ target: 'draft-2020-12' });
-  if (standard || typeof schema?.safeParse === 'function') {
-    throw new RunSocketError(
-      'invalid-argument',
-      `The parameters of the tool ${name} are a schema object that cannot tell its JSON Schema. Give z.toJSONSchema(schema) of zod 4, or JSON Schema.`,
-    );
-  }
-  return schema ?? {};
+  const standard = Object(parameters)['~standard'];
+  if (!standard) return parameters ?? {};
+  if (standard.jsonSchema) return standard.jsonSchema.input({ target: 'draft-2020-12' });
+  throw new RunSocketError(
+    'invalid-argument',
+    `Tool ${name}: this schema has no JSON Schema. Pass z.toJSONSchema(schema) of zod 4.`,
+  );
 }
 
 /**
@@ -81,12 +66,12 @@ export function toSendMessageInput(
   const encode = (value: unknown): unknown => (jsonText ? JSON.stringify(value) : value);
   const payload = answer?.status === 'cancelled' ? cancelPayload : (answer?.payload ?? {});
   if (payload === undefined) {
-    throw new RunSocketError('unsupported', 'AG-Kit cannot cancel an interrupt, only answer it.');
+    throw new RunSocketError('unsupported', 'AG-Kit cannot cancel an interrupt.');
   }
-  const start = input.messages.findLastIndex(({ id }) => id === cursor) + 1;
+  const start = findById(input.messages, cursor) + 1;
   const messages = input.messages.slice(start).flatMap((message) => toClientMessage(message) ?? []);
   const tools = input.tools.map(
-    ({ name, description = '', parameters }): Tool => ({
+    ({ name, description, parameters }): Tool => ({
       name,
       description,
       parameters: encode(toParameters(parameters, name)),
