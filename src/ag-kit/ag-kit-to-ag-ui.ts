@@ -85,10 +85,6 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
     const event = { type: 'RUN_STARTED', threadId, runId, ...passed };
     phase = 'running';
     ids = { threadId: event.threadId, runId: event.runId };
-    messageId = undefined;
-    open.clear();
-    calls.clear();
-    interrupts.clear();
     out.push(event);
   }
 
@@ -115,6 +111,10 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
   function leave(event: Fields) {
     begin();
     phase = 'over';
+    messageId = undefined;
+    open.clear();
+    calls.clear();
+    interrupts.clear();
     out.push(event.runId === undefined ? event : { ...event, ...(ids as object) });
   }
 
