@@ -93,49 +93,99 @@ export const experimentalAgent: {
   selectToolCall,
 };
 
+/**
+ * The types by their names: in the built declarations, which are one file, a type of the namespace that
+ * named the one outside would name itself.
+ */
+interface Named {
+  readonly AgentCommand: commands.AgentCommand;
+  readonly AgentCommandDecision: commands.AgentCommandDecision;
+  readonly AgentCommandFactory: commands.AgentCommandFactory;
+  readonly AgentCommandFactoryOptions: commands.AgentCommandFactoryOptions;
+  readonly AgentCommandMeta: commands.AgentCommandMeta;
+  readonly AgentCommandPayloadMap: commands.AgentCommandPayloadMap;
+  readonly AgentCommandType: commands.AgentCommandType;
+  readonly CreateAgentCommandOptions: commands.CreateAgentCommandOptions;
+  readonly AgentContentPart: events.AgentContentPart;
+  readonly AgentError: events.AgentError;
+  readonly AgentEvent: events.AgentEvent;
+  readonly AgentEventFactory: events.AgentEventFactory;
+  readonly AgentEventFactoryOptions: events.AgentEventFactoryOptions;
+  readonly AgentEventMeta: events.AgentEventMeta;
+  readonly AgentEventPayloadMap: events.AgentEventPayloadMap;
+  readonly AgentEventProtocolVersion: events.AgentEventProtocolVersion;
+  readonly AgentEventType: events.AgentEventType;
+  readonly AgentMessageContent: events.AgentMessageContent;
+  readonly AgentRole: events.AgentRole;
+  readonly ApprovalDecision: events.ApprovalDecision;
+  readonly CreateAgentEventOptions: events.CreateAgentEventOptions;
+  readonly AgentApprovalState: states.AgentApprovalState;
+  readonly AgentArtifactState: states.AgentArtifactState;
+  readonly AgentEntityKind: states.AgentEntityKind;
+  readonly AgentEntityReference: states.AgentEntityReference;
+  readonly AgentEntityStatus: states.AgentEntityStatus;
+  readonly AgentMessageState: states.AgentMessageState;
+  readonly AgentProtocolIssue: states.AgentProtocolIssue;
+  readonly AgentReasoningState: states.AgentReasoningState;
+  readonly AgentRunState: states.AgentRunState;
+  readonly AgentRunStatus: states.AgentRunStatus;
+  readonly AgentSessionState: states.AgentSessionState;
+  readonly AgentState: states.AgentState;
+  readonly AgentTaskState: states.AgentTaskState;
+  readonly AgentToolCallState: states.AgentToolCallState;
+  readonly AgentStore: stores.AgentStore;
+  readonly AgentTimelineEntry: selectors.AgentTimelineEntry;
+}
+type CommandOf<Type extends commands.AgentCommandType> = commands.AgentCommandOf<Type>;
+type EventOf<Type extends events.AgentEventType> = events.AgentEventOf<Type>;
+type EventEnvelope<
+  Type extends events.AgentEventType,
+  Payload extends events.AgentEventPayloadMap[Type],
+> = events.AgentEventEnvelope<Type, Payload>;
+
 /** The types that go with it; the value and they share a name. */
 export declare namespace experimentalAgent {
-  export type AgentCommand = commands.AgentCommand;
-  export type AgentCommandDecision = commands.AgentCommandDecision;
-  export type AgentCommandFactory = commands.AgentCommandFactory;
-  export type AgentCommandFactoryOptions = commands.AgentCommandFactoryOptions;
-  export type AgentCommandMeta = commands.AgentCommandMeta;
-  export type AgentCommandPayloadMap = commands.AgentCommandPayloadMap;
-  export type AgentCommandType = commands.AgentCommandType;
-  export type CreateAgentCommandOptions = commands.CreateAgentCommandOptions;
-  export type AgentContentPart = events.AgentContentPart;
-  export type AgentError = events.AgentError;
-  export type AgentEvent = events.AgentEvent;
-  export type AgentEventFactory = events.AgentEventFactory;
-  export type AgentEventFactoryOptions = events.AgentEventFactoryOptions;
-  export type AgentEventMeta = events.AgentEventMeta;
-  export type AgentEventPayloadMap = events.AgentEventPayloadMap;
-  export type AgentEventProtocolVersion = events.AgentEventProtocolVersion;
-  export type AgentEventType = events.AgentEventType;
-  export type AgentMessageContent = events.AgentMessageContent;
-  export type AgentRole = events.AgentRole;
-  export type ApprovalDecision = events.ApprovalDecision;
-  export type CreateAgentEventOptions = events.CreateAgentEventOptions;
-  export type AgentApprovalState = states.AgentApprovalState;
-  export type AgentArtifactState = states.AgentArtifactState;
-  export type AgentEntityKind = states.AgentEntityKind;
-  export type AgentEntityReference = states.AgentEntityReference;
-  export type AgentEntityStatus = states.AgentEntityStatus;
-  export type AgentMessageState = states.AgentMessageState;
-  export type AgentProtocolIssue = states.AgentProtocolIssue;
-  export type AgentReasoningState = states.AgentReasoningState;
-  export type AgentRunState = states.AgentRunState;
-  export type AgentRunStatus = states.AgentRunStatus;
-  export type AgentSessionState = states.AgentSessionState;
-  export type AgentState = states.AgentState;
-  export type AgentTaskState = states.AgentTaskState;
-  export type AgentToolCallState = states.AgentToolCallState;
-  export type AgentCommandOf<Type extends AgentCommandType> = commands.AgentCommandOf<Type>;
-  export type AgentEventOf<Type extends AgentEventType> = events.AgentEventOf<Type>;
+  export type AgentCommand = Named['AgentCommand'];
+  export type AgentCommandDecision = Named['AgentCommandDecision'];
+  export type AgentCommandFactory = Named['AgentCommandFactory'];
+  export type AgentCommandFactoryOptions = Named['AgentCommandFactoryOptions'];
+  export type AgentCommandMeta = Named['AgentCommandMeta'];
+  export type AgentCommandPayloadMap = Named['AgentCommandPayloadMap'];
+  export type AgentCommandType = Named['AgentCommandType'];
+  export type CreateAgentCommandOptions = Named['CreateAgentCommandOptions'];
+  export type AgentContentPart = Named['AgentContentPart'];
+  export type AgentError = Named['AgentError'];
+  export type AgentEvent = Named['AgentEvent'];
+  export type AgentEventFactory = Named['AgentEventFactory'];
+  export type AgentEventFactoryOptions = Named['AgentEventFactoryOptions'];
+  export type AgentEventMeta = Named['AgentEventMeta'];
+  export type AgentEventPayloadMap = Named['AgentEventPayloadMap'];
+  export type AgentEventProtocolVersion = Named['AgentEventProtocolVersion'];
+  export type AgentEventType = Named['AgentEventType'];
+  export type AgentMessageContent = Named['AgentMessageContent'];
+  export type AgentRole = Named['AgentRole'];
+  export type ApprovalDecision = Named['ApprovalDecision'];
+  export type CreateAgentEventOptions = Named['CreateAgentEventOptions'];
+  export type AgentApprovalState = Named['AgentApprovalState'];
+  export type AgentArtifactState = Named['AgentArtifactState'];
+  export type AgentEntityKind = Named['AgentEntityKind'];
+  export type AgentEntityReference = Named['AgentEntityReference'];
+  export type AgentEntityStatus = Named['AgentEntityStatus'];
+  export type AgentMessageState = Named['AgentMessageState'];
+  export type AgentProtocolIssue = Named['AgentProtocolIssue'];
+  export type AgentReasoningState = Named['AgentReasoningState'];
+  export type AgentRunState = Named['AgentRunState'];
+  export type AgentRunStatus = Named['AgentRunStatus'];
+  export type AgentSessionState = Named['AgentSessionState'];
+  export type AgentState = Named['AgentState'];
+  export type AgentTaskState = Named['AgentTaskState'];
+  export type AgentToolCallState = Named['AgentToolCallState'];
+  export type AgentCommandOf<Type extends AgentCommandType> = CommandOf<Type>;
+  export type AgentEventOf<Type extends AgentEventType> = EventOf<Type>;
   export type AgentEventEnvelope<
     Type extends AgentEventType = AgentEventType,
     Payload extends AgentEventPayloadMap[Type] = AgentEventPayloadMap[Type],
-  > = events.AgentEventEnvelope<Type, Payload>;
-  export type AgentStore = stores.AgentStore;
-  export type AgentTimelineEntry = selectors.AgentTimelineEntry;
+  > = EventEnvelope<Type, Payload>;
+  export type AgentStore = Named['AgentStore'];
+  export type AgentTimelineEntry = Named['AgentTimelineEntry'];
 }
