@@ -1,0 +1,4 @@
+// @ts-check
+import { runAgKit } from './run.mjs';
+
+await runAgKit({});
