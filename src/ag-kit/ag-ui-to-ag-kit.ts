@@ -15,7 +15,7 @@ type Fields = { readonly type: string } & { readonly [key: string]: unknown };
 
 /** An interrupt as AG-Kit has it: the fields that it does not know go into the payload. */
 function toInterrupt({ id, reason, metadata, ...rest }: Interrupt): SendMessageEvent {
-  const payload = metadata?.payload ?? { ...rest, ...(metadata && { metadata }) };
+  const { payload = { ...rest, ...(metadata && { metadata }) } } = metadata ?? {};
   return {
     type: 'interrupt',
     id,
@@ -131,7 +131,10 @@ export function agUiToAgKit(): AgUiToAgKit {
         const { interrupts } = Object(event.outcome);
         isOver = true;
         [...calls.keys()].forEach(endCall);
-        out.push(...(Array.isArray(interrupts) ? interrupts.map(toInterrupt) : []), '[DONE]');
+        for (const one of Array.isArray(interrupts) ? interrupts : []) {
+          if (isText(one?.id)) out.push(toInterrupt(one));
+        }
+        out.push('[DONE]');
         break;
       }
       case 'RUN_ERROR':
