@@ -25,6 +25,7 @@ const entry = {
   index: 'src/index.ts',
   'ag-ui': 'src/ag-ui/index.ts',
   'agent-provider': 'src/agent-provider/index.ts',
+  'ag-kit': 'src/ag-kit/index.ts',
   react: 'src/react/index.ts',
   server: 'src/server/index.ts',
   'server/conformance': 'src/server/conformance/index.ts',
@@ -42,7 +43,7 @@ export default defineConfig({
   splitting: true,
   sourcemap: true,
   clean: true,
-  external: ['react'],
+  external: ['react', 'zod'],
   async onSuccess() {
     await moveClientDirectiveFirst();
     await forgetPaths();
