@@ -38,21 +38,24 @@ const results = fileURLToPath(new URL('../../test-results/', import.meta.url));
 // What Chromium itself says about a connection that was lost on purpose.
 const networkNoise = /^(WebSocket connection to|Failed to load resource: net::)/;
 
+/** What every Chromium here is started with. */
+export const chromiumArgs: readonly string[] = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
 export function launch(): Promise<Browser> {
   return chromium.launch({
     ...(chromiumPath !== undefined && { executablePath: chromiumPath }),
     // Playwright turns the back/forward cache off; a user's browser has it.
     ignoreDefaultArgs: ['--disable-back-forward-cache'],
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
+    args: [...chromiumArgs],
   });
 }
 
@@ -72,14 +75,26 @@ export interface Stage {
   close(): Promise<void>;
 }
 
+/** Options of {@link createStage}. */
+export interface StageOptions {
+  readonly pace?: number;
+  readonly port?: number;
+  /** Folders of pages beside the examples, by the path they are served under. */
+  readonly pages?: Readonly<Record<string, string>>;
+  /** What the example server reads from its environment. */
+  readonly env?: Record<string, string>;
+  /** @default the scripted one of the example */
+  readonly agent?: Agent;
+}
+
 export async function createStage(
   browser: Browser,
-  { pace = 5, port = 0 }: { readonly pace?: number; readonly port?: number } = {},
+  { pace = 5, port = 0, pages: ownPages, env = {}, agent: ownAgent }: StageOptions = {},
 ): Promise<Stage> {
   const { pages } = (await import(
     /* @vite-ignore */ new URL('../../scripts/examples.mjs', import.meta.url).href
   )) as { pages: Record<string, string> };
-  const scripted = await createScriptedAgent({ pace });
+  const scripted = ownAgent ?? (await createScriptedAgent({ pace }));
   let mark: { readonly type: string; readonly count: number } | undefined;
   const held = new Set<() => void>();
   const agent: Agent = async function* (run) {
@@ -102,7 +117,7 @@ export async function createStage(
     for (const release of held) release();
     held.clear();
   }
-  const server = await startExample({ agent, port, pages, env: {} });
+  const server = await startExample({ agent, port, pages: { ...ownPages, ...pages }, env });
   const contexts: BrowserContext[] = [];
   const address = `http://127.0.0.1:${server.port}`;
   const complaints: string[] = [];
@@ -142,27 +157,30 @@ export async function createStage(
   return stage;
 }
 
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of what a fixture needs
+async function useBrowser({}, use: (browser: Browser) => Promise<void>): Promise<void> {
+  const browser = await launch();
+  await use(browser);
+  await browser.close();
+}
+
 /** A test with a browser for its file, and with a server and contexts of its own. */
-export const it: TestAPI<{ browser: Browser; stage: Stage }> = test.extend<{
-  browser: Browser;
-  stage: Stage;
-}>({
-  browser: [
-    // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of what a fixture needs
-    async ({}, use) => {
-      const browser = await launch();
-      await use(browser);
-      await browser.close();
+export function withStage(
+  options?: () => StageOptions | Promise<StageOptions>,
+): TestAPI<{ browser: Browser; stage: Stage }> {
+  return test.extend<{ browser: Browser; stage: Stage }>({
+    browser: [useBrowser, { scope: 'file' }],
+    stage: async ({ browser }, use) => {
+      const stage = await createStage(browser, await options?.());
+      await use(stage);
+      await stage.close();
+      expect(stage.complaints).toEqual([]);
     },
-    { scope: 'file' },
-  ],
-  stage: async ({ browser }, use) => {
-    const stage = await createStage(browser);
-    await use(stage);
-    await stage.close();
-    expect(stage.complaints).toEqual([]);
-  },
-});
+  });
+}
+
+/** {@link withStage}, with the example server. */
+export const it: TestAPI<{ browser: Browser; stage: Stage }> = withStage();
 
 /** Keep a picture of the page, for people to look at. */
 export async function picture(page: Page, name: string): Promise<void> {

@@ -68,11 +68,11 @@ it.each([0, 50])(
     expect(server.received.slice(received).filter(({ runId }) => runId)).toMatchObject([
       { type: 'resume', runId: 'a' },
     ]);
-    await act(async () => root.unmount());
-    expect(network.sockets.length).toBe(1);
-    agent.dispose();
+    await act(async () => agent.dispose());
     await clock.flush();
     expect([network.socket.state, server.connections.size]).toEqual(['ended', 0]);
+    await act(async () => root.unmount());
+    expect(network.sockets.length).toBe(1);
     expect([clock.timers, page.listeners, server.runs.get('a')?.cancels]).toEqual([0, 0, 0]);
   },
 );
