@@ -38,6 +38,7 @@ export async function startEndpoint({ port = 0, host = '127.0.0.1', pace = 1 } =
 
   /** @param {string} id */
   function getConversation(id) {
+    /** @type {Conversation} */
     const conversation = conversations.get(id) ?? { messages: [], questions: new Map() };
     // The one that was used last stands last.
     conversations.delete(id);

@@ -1,5 +1,5 @@
 // @ts-check
-import { createParser } from 'eventsource-parser';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { agKitToAgUi, toSendMessageInput } from 'runsocket/ag-kit';
 
 /** Of how many threads it is remembered what the endpoint knows. */
@@ -36,9 +36,11 @@ export function createAgKitRun(url) {
   return async function* run({ input, runId, threadId, signal }) {
     const mapper = agKitToAgUi({ threadId, runId });
     yield* mapper.start();
-    // The endpoint keeps the conversation: it has what it took, and what it said itself.
+    // The endpoint keeps the conversation: it has what it took, and what it said itself. An answer
+    // is to something that it asked, which need not have been a message.
+    const isAnswer = input.resume && !taken.has(threadId);
     const known = input.messages.findLast(
-      ({ id }) => id === taken.get(threadId) || id.startsWith('ag-kit:'),
+      ({ id }) => isAnswer || id === taken.get(threadId) || id.startsWith('ag-kit:'),
     )?.id;
     const response = await fetch(url, {
       method: 'POST',
@@ -71,19 +73,12 @@ export function createAgKitRun(url) {
  * @returns {AsyncGenerator<any>}
  */
 export async function* readEvents(body) {
-  /** @type {string[]} */
-  const found = [];
-  const parser = createParser({
-    onEvent: ({ data }) => found.push(data),
-    maxBufferSize: 4_000_000,
-  });
-  for await (const text of body.pipeThrough(new TextDecoderStream())) {
-    parser.feed(text);
-    yield* found.splice(0).map(parse);
-  }
-  // Some servers leave out the empty line behind the last event.
-  parser.feed('\n\n');
-  yield* found.map(parse);
+  const events = body
+    .pipeThrough(new TextDecoderStream())
+    // Some servers leave out the empty line behind the last event.
+    .pipeThrough(new TransformStream({ flush: (end) => end.enqueue('\n\n') }))
+    .pipeThrough(new EventSourceParserStream({ maxBufferSize: 4_000_000 }));
+  for await (const { data } of events) yield parse(data);
 }
 
 /** A line that is no JSON is skipped, as AG-Kit's own client does. @param {string} data */

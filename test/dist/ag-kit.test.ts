@@ -2,8 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { symlink } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -22,7 +21,7 @@ beforeAll(async () => {
   for (const name of ['eventsource-parser', 'zod']) {
     await symlink(join(root, 'node_modules', name), join(consumer.dir, 'node_modules', name));
   }
-});
+}, patience);
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
@@ -44,6 +43,17 @@ async function findPort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
+}
+
+async function isReached(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const [type] = await Promise.race([
+    once(socket, 'connect').then(() => ['connect']),
+    once(socket, 'close').then(() => ['close']),
+  ]).catch(() => ['error']);
+  socket.destroy();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  return type === 'connect';
 }
 
 /** Starts a program, and kills it after the test. */
@@ -115,9 +125,80 @@ describe('the recipe in docs/ag-kit.md', () => {
     expect(agent.getSnapshot().status).toBe('error');
   });
 
-  it('has the lines that it says it has', () => {
+  it('is short enough to be copied', () => {
     const lines = readBlock('A server that answers POST requests').trim().split('\n');
-    expect(lines.length).toBeLessThanOrEqual(50);
+    expect(lines.length).toBeLessThanOrEqual(40);
+  });
+});
+
+describe('the server of AG-Kit clients in docs/ag-kit.md', () => {
+  const agent = `
+    async function* agent({ threadId, runId, messages, resume }) {
+      yield { type: 'RUN_STARTED', threadId, runId };
+      yield { type: 'STATE_SNAPSHOT', snapshot: {} };
+      const question = messages.at(-1)?.content;
+      const text = resume ? JSON.stringify(resume[0].payload) : messages.length + ': ' + question;
+      yield { type: 'TEXT_MESSAGE_CHUNK', messageId: runId, role: 'assistant', delta: text };
+      if (question === 'fail' && !resume) {
+        yield { type: 'RUN_ERROR', message: 'No.' };
+        return;
+      }
+      yield { type: 'TOOL_CALL_START', toolCallId: 'a', toolCallName: 'look' };
+      yield { type: 'TOOL_CALL_START', toolCallId: 'b', toolCallName: 'look' };
+      yield { type: 'TOOL_CALL_END', toolCallId: 'a' };
+      yield { type: 'TOOL_CALL_RESULT', messageId: runId + 'a', toolCallId: 'a', content: '1' };
+      yield { type: 'TOOL_CALL_ARGS', toolCallId: 'b', delta: '{}' };
+      yield { type: 'TOOL_CALL_END', toolCallId: 'b' };
+      const interrupts = [{ id: 'i', reason: 'approval', message: 'Sure?' }];
+      const outcome = { type: 'interrupt', interrupts };
+      yield { type: 'RUN_FINISHED', threadId, runId, ...(question === 'ask' && { outcome }) };
+    }`;
+
+  async function startServer() {
+    const port = await findPort();
+    const [server = ''] = readBlock('Serving AG-Kit clients').split('async function* agent(');
+    await consumer.write('serve.mjs', server + agent);
+    const { child, output } = start('serve.mjs', { PORT: `${port}` }, consumer.dir);
+    // It says nothing when it listens.
+    while (!(await isReached(port))) {
+      if (child.exitCode !== null) throw new Error(output());
+    }
+    return async (input: object) => {
+      const response = await fetch(`http://127.0.0.1:${port}/`, {
+        method: 'POST',
+        body: JSON.stringify({ conversationId: 'c', ...input }),
+      });
+      const lines = (await response.text()).trim().split('\n\n');
+      return lines.map((line) => (line === 'data: [DONE]' ? line : JSON.parse(line.slice(6))));
+    };
+  }
+
+  it('tells AG-Kit clients what an AG-UI agent does', async () => {
+    const send = await startServer();
+    const ask = (content: string) => send({ messages: [{ role: 'user', content }] });
+    const events = await ask('Hello');
+    expect(events.slice(1)).toEqual([
+      { type: 'tool-call-start', toolCallId: 'a', toolCallName: 'look' },
+      { type: 'tool-call-start', toolCallId: 'b', toolCallName: 'look' },
+      { type: 'tool-call-end', toolCallId: 'a' },
+      { type: 'tool-call-args', toolCallId: 'b', delta: '{}' },
+      { type: 'tool-call-end', toolCallId: 'b' },
+      { type: 'tool-result', toolCallId: 'a', result: '1' },
+      'data: [DONE]',
+    ]);
+    expect(events[0]).toEqual({ type: 'text', content: '1: Hello' });
+    // It keeps the conversation: the question, the answer, two calls, a result, the next question.
+    const asked = await ask('ask');
+    expect(asked[0]).toEqual({ type: 'text', content: '6: ask' });
+    expect(asked.slice(-2)).toEqual([
+      { type: 'interrupt', id: 'i', reason: 'approval', payload: { message: 'Sure?' } },
+      'data: [DONE]',
+    ]);
+    const payload = { approved: true };
+    const answered = await send({ resume: { interruptId: 'i', payload: JSON.stringify(payload) } });
+    expect(answered[0]).toEqual({ type: 'text', content: JSON.stringify(payload) });
+    await expect(ask('fail')).rejects.toThrow();
+    await expect(send({ messages: 'none' })).rejects.toThrow();
   });
 });
 

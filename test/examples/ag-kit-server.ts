@@ -1,5 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import type { ClientMessage, SendMessageInput } from '../../src/ag-kit/types.ts';
+import type { AgUiEvent } from '../../src/ag-ui/events.ts';
+import type { RunAgentInput } from '../../src/ag-ui/input.ts';
 
 /** The AG-Kit endpoint of the example. */
 export interface AgKitEndpoint {
@@ -49,4 +51,17 @@ export async function readEvents(body: ReadableStream<Uint8Array>): Promise<unkn
   const found: unknown[] = [];
   for await (const event of module.readEvents(body)) found.push(event);
   return found;
+}
+
+type Run = (run: {
+  readonly input: RunAgentInput;
+  readonly runId: string;
+  readonly threadId: string;
+  readonly signal: AbortSignal;
+}) => AsyncIterable<AgUiEvent>;
+
+/** What the run server of the example runs. */
+export async function createAgKitRun(url: string): Promise<Run> {
+  const module = await load<{ createAgKitRun(url: string): Run }>('recipe.mjs');
+  return module.createAgKitRun(url);
 }

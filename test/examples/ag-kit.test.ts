@@ -12,7 +12,7 @@ import { createAgentChat } from '../../src/agent-provider/agent-chat.ts';
 import { createWebSocketClient } from '../../src/client/websocket-client.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { until } from '../helpers/until.ts';
-import { type AgKitEndpoint, readEvents, startAgKit } from './ag-kit-server.ts';
+import { type AgKitEndpoint, createAgKitRun, readEvents, startAgKit } from './ag-kit-server.ts';
 
 const cleanups: (() => unknown)[] = [];
 
@@ -173,6 +173,49 @@ describe('the run server in front of an AG-Kit endpoint', () => {
       [user('Hello'), user('Still there?')],
     ]);
     expect(said()).toEqual(['user: Hello', 'user: Still there?', 'assistant: Hi']);
+  });
+
+  it('answers a question that came without a word, and says nothing twice', async () => {
+    const bodies: unknown[] = [];
+    const url = await serveHttp((response, body) => {
+      bodies.push(JSON.parse(body));
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const event =
+        bodies.length === 1
+          ? { type: 'interrupt', id: 'i1', reason: 'approval', payload: null }
+          : { type: 'text', content: 'Done.' };
+      response.end(`data: ${JSON.stringify(event)}\n\ndata: [DONE]\n\n`);
+    });
+    const { agent, ask, end, said } = await open({ url });
+    await ask('Do it.');
+    const input = { messages: [{ role: 'user', content: 'By noon, please.' }] } as const;
+    agent.answer({ i1: { status: 'resolved', payload: { approved: true } } }, input);
+    await end();
+    expect(said()).toEqual(['user: Do it.', 'user: By noon, please.', 'assistant: Done.']);
+    const resume = { interruptId: 'i1', payload: { approved: true } };
+    expect(bodies).toEqual([
+      { conversationId: 'desk', messages: [user('Do it.')] },
+      { conversationId: 'desk', messages: [user('By noon, please.')], resume },
+    ]);
+
+    // A process that was started since does not know what was taken: the answer goes alone.
+    const run = await createAgKitRun(url);
+    const { signal } = new AbortController();
+    const again = run({
+      input: {
+        threadId: 'desk',
+        runId: 'r',
+        messages: [{ id: '1', role: 'user', content: 'Do it.' }],
+        tools: [],
+        context: [],
+        resume: [{ interruptId: 'i1', status: 'resolved', payload: { approved: true } }],
+      },
+      runId: 'r',
+      threadId: 'desk',
+      signal,
+    });
+    for await (const _ of again);
+    expect(bodies[2]).toEqual({ conversationId: 'desk', resume });
   });
 
   it('fails a run where nobody answers', async () => {
