@@ -29,7 +29,7 @@ export interface Chaos {
 /** Build the page from the built package; the folder that it is in. */
 export async function buildChaosPage(): Promise<string> {
   const source = fileURLToPath(new URL('pages/chaos/', import.meta.url));
-  const folder = fileURLToPath(new URL('../../test-results/chaos-page/', import.meta.url));
+  const folder = fileURLToPath(new URL('../../test-results/chaos-page', import.meta.url));
   for (const name of ['index', 'frame', 'elsewhere']) {
     cpSync(join(source, `${name}.html`), join(folder, `${name}.html`));
   }

@@ -9,6 +9,7 @@ import { createV1Server, startV1Server, toFakePeer } from '../helpers/v1-server.
 import { createVirtualClock } from '../helpers/virtual-clock.ts';
 import {
   createLatency,
+  createLog,
   createWorld,
   finished,
   says,
@@ -16,7 +17,7 @@ import {
   texts,
   user,
 } from '../helpers/world.ts';
-import { createScene, servers } from './set-up.ts';
+import { createScene, plain, servers } from './set-up.ts';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -73,6 +74,38 @@ describe('a run that is started on a line that is dead already', () => {
     expect(texts(agent)).toEqual(['Hi', 'one']);
     expect(server.runs.get('a')?.starts).toBe(1);
   });
+});
+
+// https://github.com/socketio/socket.io/issues/4318
+it('a start that was given up is never sent by itself, and a late first event takes it back', async () => {
+  const { server, world } = createScene(plain);
+  server.silent = true;
+  const agent = world.agent();
+  agent.run({ messages: [user('Hi')] }, { runId: 'a' });
+  const release = world.client.hold();
+  await world.settle();
+  await world.reconnect();
+  await world.clock.advance(60_100);
+  expect(agent.getSnapshot()).toMatchObject({ status: 'error', error: { code: 'start-unknown' } });
+  const sent = () =>
+    world.network.sockets.flatMap((socket) => socket.sent.map(({ type }) => type)).join(' ');
+  // Nobody answered, so the connection was replaced once, too.
+  expect(sent()).toBe('run resume resume');
+  for (let n = 0; n < 5; n++) {
+    await world.reconnect();
+    await world.clock.advance(60_000);
+  }
+  expect(sent()).toBe('run resume resume');
+  world.socket.receive(...createLog('a').frames(started('a'), says('one')));
+  expect(agent.getSnapshot()).toMatchObject({ status: 'running' });
+  expect(agent.getSnapshot().error).toBeUndefined();
+  await world.reconnect();
+  expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 1 }]);
+  world.socket.receive(...createLog('a', 2).frames(finished('a')));
+  await world.clock.advance(1_001);
+  expect(agent.getSnapshot().status).toBe('finished');
+  expect(texts(agent)).toEqual(['Hi', 'one']);
+  release();
 });
 
 // https://github.com/openclaw/openclaw/issues/126680, https://github.com/PocketShell-io/pocketshell/issues/961
