@@ -17,6 +17,8 @@ export const serverKinds: readonly ServerKind[] = ['plain', 'attaching', 'v1'];
 
 /** A server of one kind behind a proxy. */
 export interface Stage {
+  /** Of the server itself, past the proxy. */
+  readonly port: number;
   readonly proxy: TcpProxy;
   /** Sockets that are open at the server. */
   readonly live: number;
@@ -54,7 +56,7 @@ export async function startStage(
   return stage;
 }
 
-type Base = Omit<Stage, 'proxy' | 'executions'> & { readonly port: number; close(): Promise<void> };
+type Base = Omit<Stage, 'proxy' | 'executions'> & { close(): Promise<void> };
 
 async function startPlain(begin: (runId: string) => void): Promise<Base> {
   const server = await startPlainServer((runId) => {
@@ -102,8 +104,9 @@ async function startOwn(begin: (runId: string) => void, plain: boolean): Promise
       signal.addEventListener('abort', () => strings.wake());
       begin(runId);
       for (;;) {
-        yield* strings.events.splice(0) as unknown as AgentOutput[];
-        if (signal.aborted || (strings.isDone && !strings.events.length)) return;
+        // More may be said while this is taken.
+        while (strings.events.length) yield strings.events.shift() as unknown as AgentOutput;
+        if (signal.aborted || strings.isDone) return;
         await new Promise<void>((resolve) => {
           strings.wake = resolve;
         });
