@@ -19,7 +19,7 @@ export type AgKitRuns<Offset extends number | string = number> = Required<
 /** The last run of a thread that this page has sent. */
 interface Sent {
   readonly runId: string;
-  readonly cursor: string | undefined;
+  readonly message: unknown;
   /** The last message that went with it. */
   readonly last: string | undefined;
   /** The last message that the server has shown to have, by answering. */
@@ -49,18 +49,17 @@ export function agKitRuns<Offset extends number | string = number>(
   return {
     run(input, runId) {
       const { threadId, messages, resume } = input;
-      const sent = threads.get(threadId);
+      const before = threads.get(threadId);
+      if (before?.runId === runId) return before.message as never;
+      const seen = before?.seen;
       const last = messages.at(-1)?.id;
       // The last message that the server surely has.
       const cursor =
-        sent?.runId === runId
-          ? sent.cursor
-          : resume?.[0] && !sent
-            ? last
-            : messages[lastIndex(messages, ({ id }) => id === sent?.seen || /^ag-kit:/.test(id))]
-                ?.id;
+        resume?.[0] && !before
+          ? last
+          : messages[lastIndex(messages, ({ id }) => id === seen || /^ag-kit:/.test(id))]?.id;
       const message = { type: 'run', runId, input: toSendMessageInput(input, cursor, options) };
-      threads.set(threadId, { runId, cursor, last, seen: sent?.seen });
+      threads.set(threadId, { runId, message, last, seen });
       return message as never;
     },
     event: (message) =>

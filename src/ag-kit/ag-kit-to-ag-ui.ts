@@ -1,6 +1,8 @@
 import type { AgUiEvent } from '../ag-ui/events.ts';
 import type { Interrupt } from '../ag-ui/interrupts.ts';
+import { listOf } from '../ag-ui/thread-edits.ts';
 import { isRecord, isText, textOf } from '../internal/json-values.ts';
+import { defined } from './defined.ts';
 import { parseJson } from './parse-json.ts';
 import type { SendMessageEvent } from './types.ts';
 
@@ -41,15 +43,15 @@ type Fields = { readonly type: string } & { readonly [key: string]: unknown };
 /** An interrupt as AG-UI has it: its own fields are lifted out of the payload where their types fit. */
 function toInterrupt(id: string, reason: string, payload: unknown): Interrupt {
   const { message, toolCallId, responseSchema, expiresAt } = Object(parseJson(payload));
-  return {
+  return defined<Interrupt>({
     id,
     reason,
-    ...(isText(message) && { message }),
-    ...(isText(toolCallId) && { toolCallId }),
-    ...(isRecord(responseSchema) && { responseSchema }),
-    ...(isText(expiresAt) && { expiresAt }),
-    ...(payload !== undefined && { metadata: { payload } }),
-  };
+    message: textOf(message),
+    toolCallId: textOf(toolCallId),
+    responseSchema: isRecord(responseSchema) ? responseSchema : undefined,
+    expiresAt: textOf(expiresAt),
+    metadata: payload === undefined ? undefined : { payload },
+  } as Interrupt);
 }
 
 /**
@@ -65,13 +67,12 @@ function toInterrupt(id: string, reason: string, payload: unknown): Interrupt {
  * const events = [...mapper.start(), ...stream.flatMap(mapper.push), ...mapper.end()];
  */
 export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKitToAgUi {
-  let phase: 'new' | 'running' | 'over' = 'new';
-  /** What `RUN_STARTED` said. */
-  let ids: unknown;
+  /** Whether the run is under way; undefined before it. */
+  let isRunning: boolean | undefined;
   let count = 0;
   /** The assistant message that text and calls go to, until a result breaks it. */
   let messageId: string | undefined;
-  let out: unknown[] = [];
+  let out: object[] = [];
   /** What ends each thing that is open. */
   const open = new Map<string, Fields>();
   /** The calls of the run, and whether they were answered. */
@@ -81,66 +82,58 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
   const mint = () => `ag-kit:${runId}:${count++}`;
 
   function begin(passed?: Fields) {
-    if (phase === 'running') return;
-    const event = { type: 'RUN_STARTED', threadId, runId, ...passed };
-    phase = 'running';
-    ids = { threadId: event.threadId, runId: event.runId };
-    out.push(event);
+    if (!isRunning) out.push({ type: 'RUN_STARTED', threadId, ...passed, runId });
+    isRunning = true;
   }
 
   function emit(event: Fields, more?: object) {
     begin();
-    const { type, toolCallId } = event;
-    const [, kind, how] = /^(.+_)(START|END|STARTED|FINISHED|ERROR)$/.exec(type) ?? [];
-    if (kind) {
-      const key =
-        kind + textOf(event.messageId ?? toolCallId ?? event.stepName ?? event.subagentRunId);
-      if (/^S/.test(how!)) open.set(key, { ...event, type: kind + (how![5] ? 'FINISHED' : 'END') });
-      else open.delete(key);
-    }
+    const { type, messageId: id, toolCallId, stepName, subagentRunId } = event;
+    const ending = type.replace('START', 'END').replace('ENDED', 'FINISHED');
+    const name = textOf(id ?? toolCallId ?? stepName ?? subagentRunId);
+    if (ending !== type) open.set(ending + name, { ...event, type: ending });
+    else open.delete(type.replace('ERROR', 'FINISHED') + name);
     if (isText(toolCallId)) calls.set(toolCallId, calls.get(toolCallId) || /RESULT/.test(type));
     out.push({ ...event, ...more });
   }
 
   /** Ends what is open under a name, if it is. */
-  function end(key: string) {
-    const event = open.get(key);
+  function end(name: string) {
+    const event = open.get(name);
     if (event) emit(event);
   }
 
   function leave(event: Fields) {
     begin();
-    phase = 'over';
+    // It ends this run, whatever the server calls it.
+    out.push(event.runId === undefined ? event : { ...event, runId });
+    isRunning = false;
     messageId = undefined;
     open.clear();
     calls.clear();
     interrupts.clear();
-    out.push(event.runId === undefined ? event : { ...event, ...(ids as object) });
   }
 
   function finish(passed?: Fields) {
     begin();
     [...open.keys()].reverse().forEach(end);
-    const waiting = [...calls.keys()].filter((id) => !calls.get(id));
-    const outcome = interrupts.size
-      ? { type: 'interrupt', interrupts: [...interrupts.values()] }
-      : { type: 'success', ...(waiting[0] !== undefined && { pendingToolCallIds: waiting }) };
-    leave({
+    const pendingToolCallIds = listOf([...calls.keys()].filter((id) => !calls.get(id)));
+    const event = passed ?? {
       type: 'RUN_FINISHED',
       threadId,
       runId,
-      ...passed,
-      ...((!passed || interrupts.size) && { outcome }),
-    });
-  }
-
-  function fail(message: string, code: unknown) {
-    leave({ type: 'RUN_ERROR', message, ...(code != null && { code: `${code}` }) });
+      outcome: defined({ type: 'success', pendingToolCallIds }),
+    };
+    leave(
+      interrupts.size
+        ? { ...event, outcome: { type: 'interrupt', interrupts: [...interrupts.values()] } }
+        : event,
+    );
   }
 
   function take(event: Fields) {
     const { type, content, toolCallId, toolCallName, delta, result, id, reason } = event;
-    const call = `TOOL_CALL_${textOf(toolCallId)}`;
+    const call = `TOOL_CALL_END${textOf(toolCallId)}`;
     switch (type) {
       case '[DONE]':
         finish();
@@ -148,7 +141,7 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
       case 'text':
         if (!isText(content) || !content) break;
         messageId ??= mint();
-        if (!open.has(`TEXT_MESSAGE_${messageId}`)) {
+        if (!open.has(`TEXT_MESSAGE_END${messageId}`)) {
           emit({ type: 'TEXT_MESSAGE_START', messageId }, { role: 'assistant' });
         }
         emit({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta: content });
@@ -167,7 +160,7 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
       case 'tool-result':
         if (!isText(toolCallId) || !isText(result) || calls.get(toolCallId)) break;
         end(call);
-        end(`TEXT_MESSAGE_${messageId}`);
+        end(`TEXT_MESSAGE_END${messageId}`);
         messageId = undefined;
         emit({
           type: 'TOOL_CALL_RESULT',
@@ -196,31 +189,32 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
     }
   }
 
-  function make(work: () => void) {
+  function push(event: unknown) {
+    const fields = Object(isText(event) ? { type: event } : event);
     out = [];
-    work();
+    if (isText(fields.type) && (isRunning !== false || fields.type === 'RUN_STARTED')) take(fields);
     return out as AgUiEvent[];
   }
 
+  function fail(error: unknown) {
+    const { message, code, status } = Object(error);
+    const reason = code ?? status;
+    return push(
+      defined({
+        type: 'RUN_ERROR',
+        message: textOf(message) || textOf(error) || 'Run failed',
+        code: reason == null ? undefined : `${reason}`,
+      }),
+    );
+  }
+
   return {
-    start: () => make(() => phase === 'new' && begin()),
-    push: (event) =>
-      make(() => {
-        const fields = Object(isText(event) ? { type: event } : event);
-        if (isText(fields.type) && (phase !== 'over' || fields.type === 'RUN_STARTED'))
-          take(fields);
-      }),
+    start: () => push(isRunning === undefined && { type: 'RUN_STARTED' }),
+    push,
     end: () =>
-      make(() => {
-        if (phase === 'over') return;
-        if (done === 'optional') finish();
-        else fail('The stream ended without [DONE].', 'run-lost');
-      }),
-    fail: (error) =>
-      make(() => {
-        const { message, code, status } = Object(error);
-        if (phase !== 'over')
-          fail(textOf(message) || textOf(error) || 'Run failed', code ?? status);
-      }),
+      done === 'optional'
+        ? push('[DONE]')
+        : fail({ message: 'The stream ended without [DONE].', code: 'run-lost' }),
+    fail,
   };
 }

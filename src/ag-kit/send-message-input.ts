@@ -1,10 +1,12 @@
-import type { RunAgentInput } from '../ag-ui/input.ts';
+import type { AgUiTool, RunAgentInput } from '../ag-ui/input.ts';
+import type { ResumeEntry } from '../ag-ui/interrupts.ts';
 import type { AgUiMessage } from '../ag-ui/messages.ts';
-import { findById } from '../ag-ui/thread-edits.ts';
+import { findById, listOf } from '../ag-ui/thread-edits.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { joinText } from './content.ts';
+import { defined } from './defined.ts';
 import { parseJson } from './parse-json.ts';
-import type { ClientMessage, SendMessageInput, Tool } from './types.ts';
+import type { AssistantMessage, ClientMessage, SendMessageInput, Tool } from './types.ts';
 
 /** How requests are written. */
 export interface SendMessageInputOptions {
@@ -17,25 +19,29 @@ export interface SendMessageInputOptions {
 function toClientMessage(message: AgUiMessage): ClientMessage | undefined {
   const { role } = message;
   const content = joinText(message.content);
-  if (role === 'activity' || role === 'reasoning') return undefined;
-  if (role === 'tool') {
-    const { toolCallId, error } = message;
-    // The application's own tool has its error in the content already.
-    const more = error && !content.includes(error) ? (content && '\n') + error : '';
-    return { role, content: content + more, toolCallId };
+  switch (role) {
+    case 'activity':
+    case 'reasoning':
+      return undefined;
+    case 'assistant':
+      return defined<AssistantMessage>({
+        role,
+        content: message.content == null ? undefined : content,
+        toolCalls: message.toolCalls?.map(({ id, type, function: { name, arguments: text } }) => ({
+          id,
+          type,
+          function: { name, arguments: text },
+        })),
+      } as AssistantMessage);
+    case 'tool': {
+      const { toolCallId, error } = message;
+      // The application's own tool has its error in the content already.
+      const more = error && !content.includes(error) ? (content && '\n') + error : '';
+      return { role, content: content + more, toolCallId };
+    }
+    default:
+      return { role: role === 'developer' ? 'system' : role, content };
   }
-  if (role !== 'assistant') return { role: role === 'developer' ? 'system' : role, content };
-  return {
-    role,
-    ...(message.content != null && { content }),
-    ...(message.toolCalls && {
-      toolCalls: message.toolCalls.map(({ id, type, function: { name, arguments: text } }) => ({
-        id,
-        type,
-        function: { name, arguments: text },
-      })),
-    }),
-  };
 }
 
 /** A tool's JSON Schema, also that of a schema object which can tell it (Standard JSON Schema). */
@@ -45,7 +51,7 @@ function toParameters(parameters: unknown, name: string): unknown {
   if (standard.jsonSchema) return standard.jsonSchema.input({ target: 'draft-2020-12' });
   throw new RunSocketError(
     'invalid-argument',
-    `Tool ${name}: this schema has no JSON Schema. Pass z.toJSONSchema(schema) of zod 4.`,
+    `Tool ${name}: pass JSON Schema, as of zod 4's z.toJSONSchema().`,
   );
 }
 
@@ -77,12 +83,12 @@ export function toSendMessageInput(
       parameters: encode(toParameters(parameters, name)),
     }),
   );
-  return {
+  return defined({
     conversationId: input.threadId,
-    ...(messages[0] && { messages }),
-    ...(answer && { resume: { interruptId: answer.interruptId, payload: encode(payload) } }),
-    ...(tools[0] && { tools }),
-  };
+    messages: listOf(messages),
+    resume: answer && { interruptId: answer.interruptId, payload: encode(payload) },
+    tools: listOf(tools),
+  }) as SendMessageInput;
 }
 
 /**
@@ -103,7 +109,7 @@ export function fromSendMessageInput(
   },
 ): RunAgentInput {
   const { resume } = input;
-  return {
+  return defined<RunAgentInput>({
     threadId: input.conversationId,
     runId,
     messages: [
@@ -113,20 +119,16 @@ export function fromSendMessageInput(
         id: `ag-kit-input:${runId}:${index}`,
       })),
     ],
-    tools: (input.tools ?? []).map(({ name, description, parameters }) => ({
-      name,
-      description,
-      ...(parameters !== undefined && { parameters: parseJson(parameters) }),
-    })),
+    tools: (input.tools ?? []).map(({ name, description, parameters }) =>
+      defined<AgUiTool>({ name, description, parameters: parseJson(parameters) }),
+    ),
     context: [],
-    ...(resume && {
-      resume: [
-        {
-          interruptId: resume.interruptId,
-          status: 'resolved',
-          ...(resume.payload !== undefined && { payload: parseJson(resume.payload) }),
-        },
-      ],
-    }),
-  };
+    resume: resume && [
+      defined<ResumeEntry>({
+        interruptId: resume.interruptId,
+        status: 'resolved',
+        payload: parseJson(resume.payload),
+      }),
+    ],
+  });
 }

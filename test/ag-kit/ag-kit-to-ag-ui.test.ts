@@ -352,29 +352,34 @@ describe('AG-UI events in the stream', () => {
     );
   });
 
-  it('end the run that was started here, whatever ids they have', () => {
+  it('are of the run that was asked for, whatever their server calls it', () => {
     const theirs = { threadId: 'x', runId: 'y' };
     const mapper = agKitToAgUi(ids);
     mapper.start();
     expect(mapper.push({ type: 'RUN_STARTED', ...theirs })).toEqual([]);
-    expect(mapper.push({ type: 'RUN_FINISHED', ...theirs })).toEqual([
-      { type: 'RUN_FINISHED', ...ids },
+    expect(mapper.push({ type: 'RUN_FINISHED', ...theirs })).toMatchObject([{ runId: 'r' }]);
+    const input = { ...theirs, messages: [], tools: [], context: [] };
+    expect(map([{ type: 'RUN_STARTED', ...theirs, input }, text('a'), '[DONE]'])).toMatchObject([
+      { type: 'RUN_STARTED', threadId: 'x', runId: 'r', input },
+      {},
+      {},
+      {},
+      success,
     ]);
-    expect(map([{ type: 'RUN_STARTED', ...theirs }, text('a'), '[DONE]']).at(-1)).toEqual({
-      ...success,
-      ...theirs,
-    });
+    const failed = { type: 'RUN_ERROR', message: 'No.' };
+    expect(map([{ ...failed, ...theirs }]).at(-1)).toEqual({ ...failed, ...theirs, runId: 'r' });
   });
 
   it('end once; a new run may follow', () => {
     const finished = { type: 'RUN_FINISHED', ...ids };
     expect(map([started, finished, finished, ...message, '[DONE]'])).toEqual([started, finished]);
-    const next = { ...ids, runId: 'r2' };
-    const events = map([started, text('a'), finished, { type: 'RUN_STARTED', ...next }, text('b')]);
-    expect(events.slice(-3)).toMatchObject([
-      { type: 'RUN_STARTED', ...next },
+    const events = map([started, text('a'), start('c'), finished, started, text('b'), start('c')]);
+    expect(events.slice(6)).toMatchObject([
+      finished,
+      started,
       { type: 'TEXT_MESSAGE_START', messageId: 'ag-kit:r:1' },
       { delta: 'b' },
+      { type: 'TOOL_CALL_START', parentMessageId: 'ag-kit:r:1' },
     ]);
   });
 
