@@ -14,9 +14,13 @@ export interface Waits<Name extends string> {
 interface Wait {
   left: number;
   since: number;
+  slept?: boolean;
   /** Absent while it is paused. */
   stop?: (() => void) | undefined;
 }
+
+/** How late a timer may come that did not sleep, in ms. */
+const slack = 1_000;
 
 /** Make a run's waits; `pausable` names those that `pause()` stops, `onEnd` is told each that ran out. */
 export function createWaits<Name extends string>(
@@ -30,6 +34,11 @@ export function createWaits<Name extends string>(
     waits.set(name, wait);
     wait.since = now();
     wait.stop = setTimer(() => {
+      // One that comes this late slept with its page, and what arrived meanwhile may still be unread.
+      if (!wait.slept && now() - wait.since > wait.left + slack) {
+        wait.slept = true;
+        return start(name, wait);
+      }
       waits.delete(name);
       onEnd(name);
     }, wait.left);

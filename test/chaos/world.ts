@@ -1,0 +1,154 @@
+import type { BackoffOptions } from '../../src/client/types.ts';
+import { createFakeLocks, type FakeLocks } from '../helpers/fake-locks.ts';
+import { createRandom } from '../helpers/random.ts';
+import { type Backend, createBackend, type ServerKind } from './backend.ts';
+import { createLink, type Link } from './link.ts';
+import type { Page } from './page.ts';
+import type { Script } from './script.ts';
+import { createTimeline, type Timeline } from './timeline.ts';
+import { createTruth, type Truth } from './truth.ts';
+
+/** The nine things that every schedule must keep. */
+export type Assertion =
+  | 'prefix'
+  | 'end'
+  | 'once'
+  | 'cancel'
+  | 'one-socket'
+  | 'bounded'
+  | 'clean'
+  | 'quiet'
+  | 'heal';
+
+/** What a schedule has besides its faults. */
+export interface Setting {
+  readonly server: ServerKind;
+  readonly heartbeat: number;
+  readonly latency: number;
+  readonly backoff: BackoffOptions;
+  readonly overlap: boolean;
+  /** The server starts a run once however often it is asked, and the client knows. */
+  readonly restart: boolean;
+  readonly silenceTimeout: number | undefined;
+  readonly policy: 'keep' | 'cancel';
+  readonly threadId: string | undefined;
+  /** How long asynchronous storage takes, in ms; undefined for storage that answers at once. */
+  readonly storageDelay: number | undefined;
+  readonly locks: boolean;
+  readonly script: Script;
+  readonly firstId: string;
+}
+
+/** A promise that was not kept. */
+export interface Violation {
+  readonly assertion: Assertion;
+  readonly text: string;
+  readonly at: number;
+}
+
+/** Everything that faults act on. */
+export interface World {
+  readonly setting: Setting;
+  readonly timeline: Timeline;
+  readonly link: Link;
+  readonly truth: Truth;
+  readonly backend: Backend;
+  readonly locks: FakeLocks;
+  readonly random: () => number;
+  /** The newest last. */
+  readonly pages: Page[];
+  /** The page that the user looks at. */
+  page: Page;
+  readonly violations: Violation[];
+  readonly counts: Map<string, number>;
+  /** Close codes after which a client may stop, and other reasons to. */
+  readonly stops: Set<string>;
+  /** Runs that somebody aborted. */
+  readonly aborted: Set<string>;
+  /** Events that were skipped once: twice would mean that they are gone. */
+  readonly skipped: Set<string>;
+  /** Addresses that a connection has used up. */
+  readonly usedUrls: Set<string>;
+  /** How an url provider answers now. */
+  urls: 'ok' | 'reject' | 'hang' | 'same';
+  /** Until when the effects of faults last. */
+  busyUntil: number;
+  mayEnd: boolean;
+  runs: number;
+  /** How many addresses were given out. */
+  tokens: number;
+  readonly scripts: Map<string, Script>;
+  readonly log: string[] | undefined;
+  /** A fault has taken effect. */
+  count(kind: string): void;
+  fail(assertion: Assertion, text: string): void;
+  trace(text: () => string): void;
+  /** The effects of a fault last for `ms` from now. */
+  occupy(ms: number): void;
+}
+
+/** Make a world with its server, and no page yet. */
+export function createWorld(seed: number, setting: Setting, isTraced: boolean): World {
+  const timeline = createTimeline(seed);
+  const violations: Violation[] = [];
+  const counts = new Map<string, number>();
+  const log: string[] | undefined = isTraced ? [] : undefined;
+  const trace = (text: () => string) => {
+    log?.push(`${timeline.now().toFixed(1).padStart(9)} ${text()}`);
+  };
+  const link = createLink(timeline, trace);
+  link.latency = setting.latency;
+  const truth = createTruth();
+  const scripts = new Map<string, Script>();
+
+  const world: World = {
+    setting,
+    timeline,
+    link,
+    truth,
+    backend: createBackend(timeline, link, truth, {
+      kind: setting.server,
+      heartbeat: setting.heartbeat,
+      spread: setting.backoff.first ?? 1_000,
+      scriptOf: (runId) => scripts.get(runId) ?? setting.script,
+      mayEnd: () => world.mayEnd,
+      foreign: (data) => world.fail('end', `a plain server got ${data}`),
+    }),
+    locks: createFakeLocks(),
+    random: createRandom(seed ^ 0x5bd1e995),
+    pages: [],
+    page: undefined as never,
+    violations,
+    counts,
+    stops: new Set(),
+    aborted: new Set(),
+    skipped: new Set(),
+    usedUrls: new Set(),
+    urls: 'ok',
+    busyUntil: 0,
+    mayEnd: false,
+    runs: 0,
+    tokens: 0,
+    scripts,
+    log,
+    count(kind) {
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+      trace(() => `** ${kind}`);
+    },
+    fail(assertion, text) {
+      trace(() => `!! ${assertion}: ${text}`);
+      violations.push({ assertion, text, at: timeline.now() });
+    },
+    trace,
+    occupy(ms) {
+      world.busyUntil = Math.max(world.busyUntil, timeline.now() + ms);
+    },
+  };
+  link.refusesUrl = (url) => {
+    const isUsed = world.usedUrls.has(url);
+    world.usedUrls.add(url);
+    if (isUsed) world.stops.add('4401');
+    return isUsed;
+  };
+  return world;
+}
