@@ -63,7 +63,15 @@ export async function createConsumer(): Promise<Consumer> {
     await mkdir(dirname(target), { recursive: true });
     await cp(join(root, file), target);
   }
-  const dependencies = ['partysocket', 'fast-json-patch', 'ws', 'react', 'react-dom', 'redis'];
+  const dependencies = [
+    'partysocket',
+    'fast-json-patch',
+    'ws',
+    'react',
+    'react-dom',
+    'redis',
+    'zod',
+  ];
   for (const name of [...dependencies, '@types']) {
     await symlink(join(root, 'node_modules', name), join(dir, 'node_modules', name), 'junction');
   }

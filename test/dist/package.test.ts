@@ -71,9 +71,17 @@ describe('the published package', () => {
   it('depends on two packages, and on React and Redis only where there is one', () => {
     const dependencies = { partysocket: expect.any(String), 'fast-json-patch': expect.any(String) };
     expect(manifest.dependencies).toEqual(dependencies);
-    expect(manifest.peerDependencies).toEqual({ react: '^18 || ^19', redis: '>=5' });
+    expect(manifest.peerDependencies).toEqual({
+      react: '^18 || ^19',
+      redis: '>=5',
+      zod: '^3.25 || ^4',
+    });
     const optional = { optional: true };
-    expect(manifest.peerDependenciesMeta).toEqual({ react: optional, redis: optional });
+    expect(manifest.peerDependenciesMeta).toEqual({
+      react: optional,
+      redis: optional,
+      zod: optional,
+    });
     expect(manifest.optionalDependencies).toBeUndefined();
   });
 

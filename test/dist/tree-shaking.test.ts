@@ -39,7 +39,7 @@ async function bundle(code: string): Promise<Bundle> {
 
 describe('a bundle', () => {
   it('of nothing but an import is empty', async () => {
-    for (const entry of ['', '/ag-ui', '/agent-provider', '/react'].map(
+    for (const entry of ['', '/ag-ui', '/agent-provider', '/ag-kit', '/react'].map(
       (end) => `runsocket${end}`,
     )) {
       expect(await bundle(`import '${entry}';`), entry).toEqual({ code: '', packages: [] });
