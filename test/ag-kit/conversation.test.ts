@@ -14,7 +14,6 @@ import { startTcpProxy, type TcpProxy } from '../helpers/tcp-proxy.ts';
 import { until } from '../helpers/until.ts';
 import {
   type AgKitServer,
-  answer,
   call,
   interrupt,
   questions,
@@ -139,40 +138,61 @@ describe('an agent over AG-Kit', () => {
   });
 
   it('asks again with the same messages where a start may be lost', async () => {
-    let runs = 0;
-    const server = await start((input) => {
-      runs++;
-      return answer(input);
-    });
-    hurry(server);
+    const server = await start(({ resume }) =>
+      resume ? [text('Done.'), '[DONE]'] : [interrupt('i1', { message: 'Sure?' }), '[DONE]'],
+    );
     const proxy = await startTcpProxy(server.port);
     cleanUps.push(() => proxy.close());
-    const { ask, end, said } = open(proxy.port, { restart: true });
-    ask(questions[0]);
-    await end();
-    // The start arrives; nothing comes back.
-    proxy.blackHole(true, 'down');
-    ask(questions[1]);
-    await until(() => runs === 2);
-    proxy.cut();
-    proxy.blackHole(false);
-    await until(() => server.starts()[1] === 2);
-    // A server that takes a start twice answers the second with its log.
-    const [runId = '', run] = [...server.runs].at(-1) ?? [];
-    for (const socket of server.sockets) {
-      run?.log.forEach(
-        (event, offset) => void socket.send(JSON.stringify({ runId, offset, event })),
-      );
+    const bytes = createStorageBytes();
+    const remembered = () => ({
+      restart: true,
+      storage: bytes.page(),
+      remember: 'thread' as const,
+    });
+
+    /** Does what starts a run, whose start arrives while nothing comes back. */
+    async function lose(page: ReturnType<typeof open>, begin: () => void) {
+      const { size } = server.runs;
+      proxy.blackHole(true, 'down');
+      begin();
+      await until(() => server.runs.size > size);
+      proxy.cut();
+      proxy.blackHole(false);
+      await until(() => server.starts()[size] === 2);
+      // A server that takes a start twice answers the second with its log.
+      const [runId = '', run] = [...server.runs].at(-1) ?? [];
+      for (const socket of server.sockets) {
+        run?.log.forEach(
+          (event, offset) => void socket.send(JSON.stringify({ runId, offset, event })),
+        );
+      }
+      await page.end();
     }
-    await end();
+
+    const first = open(proxy.port, remembered());
+    await first.agent.client.ready;
+    await lose(first, () => first.ask('Do it.'));
+    first.agent.dispose();
+    // What the next page knows of the question is no message of the server's.
+    const next = open(proxy.port, remembered());
+    await next.agent.client.ready;
+    await lose(next, () => next.answer(true));
+    expect(next.said()).toEqual([
+      ['user', 'Do it.'],
+      ['assistant', 'Done.'],
+    ]);
+
     const sent = (server.received as { type: string; input: SentInput }[]).filter(
       ({ type }) => type === 'run',
     );
-    expect(sent).toHaveLength(3);
-    expect(sent[2]).toEqual(sent[1]);
-    expect(sent[2]?.input.messages).toEqual([user(questions[1])]);
-    expect(runs).toBe(2);
-    expect(said()).toEqual(wholeConversation.slice(0, 6));
+    const resume = { interruptId: 'i1', payload: { approved: true } };
+    expect(sent.map(({ input }) => input)).toEqual([
+      { conversationId: 'desk', messages: [user('Do it.')] },
+      { conversationId: 'desk', messages: [user('Do it.')] },
+      { conversationId: 'desk', resume },
+      { conversationId: 'desk', resume },
+    ]);
+    expect(server.inputs).toHaveLength(2);
   });
 
   it('sends a question again that was stopped before the server had it', async () => {

@@ -259,6 +259,40 @@ describe('the run server in front of an AG-Kit endpoint', () => {
     expect(await agent.runs.get(runId)?.done).toMatchObject({ status: 'cancelled' });
   });
 
+  it('hangs up on an endpoint that says nothing, too', async () => {
+    let isClosed = false;
+    let isAsked = false;
+    const url = await serveHttp((response) => {
+      isAsked = true;
+      response.on('close', () => {
+        isClosed = true;
+      });
+    });
+    const { agent, start } = await open({ url });
+    start('Hello');
+    await until(() => isAsked);
+    agent.abort();
+    await until(() => isClosed);
+  });
+
+  it('refuses a question that the user does not answer, and takes the next one', async () => {
+    const { agent, ask, end, said } = await open();
+    await ask('Book one to Basel.');
+    const interruptId = agent.getSnapshot().interrupts?.[0]?.id ?? '';
+    agent.run({
+      messages: [{ role: 'user', content: 'A train to Bern?' }],
+      resume: [{ interruptId, status: 'cancelled' }],
+    });
+    await end();
+    expect(agent.getSnapshot().status).toBe('finished');
+    expect(said().slice(2)).toEqual([
+      'user: A train to Bern?',
+      'assistant: I did not book the 10:11 to Basel. I look that up.',
+      'tool: {"to":"Bern","at":"10:04","price":24}',
+      'assistant: The next train to Bern leaves at 10:04.',
+    ]);
+  });
+
   it('lets a tool of the page answer, in two requests', async () => {
     const { client, endpoint } = await serve();
     const asked: unknown[] = [];
