@@ -7,14 +7,12 @@ import { type SendMessageInputOptions, toSendMessageInput } from './send-message
 /** Options of {@link agKitRuns}. */
 export type AgKitRunsOptions = SendMessageInputOptions;
 
-/** Options of `createAgUiAgent` that make it talk AG-Kit. Made by {@link agKitRuns}. */
-export type AgKitRuns<Offset extends number | string = number> = Required<
-  // `never` fits the messages of any client.
-  Pick<
-    AgUiAgentOptions<unknown, unknown, never, Offset>,
-    'run' | 'event' | 'translate' | 'checkpoint'
-  >
->;
+/** Options of `createAgUiAgent` that make it talk AG-Kit, to a client of any type. Made by {@link agKitRuns}. */
+export type AgKitRuns<Offset extends number | string = number> = {
+  readonly [Key in 'run' | 'event' | 'translate' | 'checkpoint']-?: NonNullable<
+    AgUiAgentOptions<unknown, unknown, never, Offset>[Key]
+  >;
+};
 
 /** The last run of a thread that this page has sent. */
 interface Sent {
