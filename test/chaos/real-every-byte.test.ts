@@ -38,9 +38,8 @@ async function runAndCut(stage: Stage, kind: ServerKind, cuts: readonly PlannedC
     // A start that never arrived is asked for, and given up when its time is over.
     if (!isOver()) await clock.advance(kind === 'plain' ? 10_000 : 0);
   }
-  // A plain server's run is over a second after its last event, that of a v1 server when it is told.
-  await clock.advance(1_500);
-  await page.drive(() => agent.runs.getSnapshot().length === 0 && stage.live <= 1);
+  await page.rest();
+  await page.drive(() => stage.live <= 1);
   const { status, error } = agent.getSnapshot();
   const bytes = { up: proxy.bytes('up') - before.up, down: proxy.bytes('down') - before.down };
   const left = {

@@ -35,8 +35,7 @@ async function startRun(kind: ServerKind) {
   const finish = async () => {
     stage.end(runId);
     await page.drive(() => agent.getSnapshot().status !== 'running');
-    await page.clock.advance(1_500);
-    await page.drive(() => agent.runs.getSnapshot().length === 0);
+    await page.rest();
     expect([agent.getSnapshot().status, textOf(agent)]).toEqual(['finished', said]);
     expect(stage.executions.get(runId)).toBe(1);
     expect([[...page.storage.map], page.errors, page.mostSockets]).toEqual([[], [], 1]);

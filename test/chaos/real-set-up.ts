@@ -34,6 +34,11 @@ export interface RealPage {
   addAgent(options?: AgUiAgentOptions): AgUiAgent;
   /** Lets real time pass, and the clock jump over each wait for the next attempt, until `isDone`. */
   drive(isDone: () => boolean, limit?: number): Promise<void>;
+  /**
+   * Waits until no run is under way: that of a plain server is over a second after its last event, that
+   * of a v1 server when it is told. Less time passes than the timers of a lost run take.
+   */
+  rest(runs?: Pick<AgUiAgent['runs'], 'getSnapshot'>): Promise<void>;
   close(): void;
 }
 
@@ -80,6 +85,18 @@ export function openPage(port: number, options: RealPageOptions = {}): RealPage 
   const agents: AgUiAgent[] = [];
   const agent = addAgent();
 
+  const drive: RealPage['drive'] = async (isDone, limit = 60_000) => {
+    const end = Date.now() + limit;
+    while (!isDone()) {
+      if (Date.now() > end) throw new Error(`Still not true after ${limit} ms: ${isDone}`);
+      const { status, retryAt } = client.getSnapshot();
+      if (status === 'waiting' && retryAt !== undefined) {
+        // Two sums of fractions may differ in their last bit.
+        await clock.advance(Math.ceil(Math.max(0, retryAt - clock.now())) + 1);
+      } else await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+
   return {
     clock,
     page,
@@ -91,16 +108,15 @@ export function openPage(port: number, options: RealPageOptions = {}): RealPage 
       return mostSockets;
     },
     addAgent,
-    async drive(isDone, limit = 60_000) {
-      const end = Date.now() + limit;
-      while (!isDone()) {
-        if (Date.now() > end) throw new Error(`Still not true after ${limit} ms: ${isDone}`);
-        const { status, retryAt } = client.getSnapshot();
-        if (status === 'waiting' && retryAt !== undefined) {
-          // Two sums of fractions may differ in their last bit.
-          await clock.advance(Math.ceil(Math.max(0, retryAt - clock.now())) + 1);
-        } else await new Promise((resolve) => setImmediate(resolve));
+    drive,
+    async rest(runs = agent.runs) {
+      const isOver = () => runs.getSnapshot().length === 0;
+      await clock.advance(1_500);
+      for (let n = 0; n < 300 && !isOver(); n++) {
+        await drive(isOver, 20 + n).catch(() => {});
+        await clock.advance(150);
       }
+      await drive(isOver, 1);
     },
     close() {
       for (const one of agents) one.dispose();
