@@ -53,7 +53,7 @@ export function agKitRuns<Offset extends number | string = number>(
       const last = messages.at(-1)?.id;
       // The last message that the server surely has.
       const cursor =
-        resume?.[0] && !before
+        resume?.[0]?.status === 'resolved' && !before
           ? last
           : messages[lastIndex(messages, ({ id }) => id === seen || /^ag-kit:/.test(id))]?.id;
       const message = { type: 'run', runId, input: toSendMessageInput(input, cursor, options) };

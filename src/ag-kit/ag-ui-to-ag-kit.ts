@@ -53,17 +53,20 @@ export function agUiToAgKit(): AgUiToAgKit {
   let chunkedText: unknown;
 
   function put(event: SendMessageEvent) {
-    const { type, toolCallId } = event as Fields;
-    if ((held[0] && !sending.has(toolCallId)) || (type === 'tool-result' && sending.size)) {
-      held.push(event);
-      return;
-    }
-    out.push(event);
-    if (type === 'tool-call-start') sending.add(toolCallId);
-    if (type === 'tool-call-end' && sending.delete(toolCallId) && !sending.size) {
-      const waiting = held;
-      held = [];
-      waiting.forEach(put);
+    // The next one is the last; no recursion, however deep calls are nested.
+    let work = [event];
+    for (let one = work.pop(); one; one = work.pop()) {
+      const { type, toolCallId } = one as Fields;
+      if ((held[0] && !sending.has(toolCallId)) || (type === 'tool-result' && sending.size)) {
+        held.push(one);
+        continue;
+      }
+      out.push(one);
+      if (type === 'tool-call-start') sending.add(toolCallId);
+      if (type === 'tool-call-end' && sending.delete(toolCallId) && !sending.size) {
+        work = work.concat(held.reverse());
+        held = [];
+      }
     }
   }
 
@@ -86,19 +89,23 @@ export function agUiToAgKit(): AgUiToAgKit {
 
   function take(event: Fields) {
     const { type, role, messageId, toolCallId, toolCallName, subagentRunId, delta } = event;
-    const last = chunked.get(subagentRunId);
+    const isCallChunk = type === 'TOOL_CALL_CHUNK';
+    // A chunk that names neither goes on with the only call there is.
+    const lane =
+      isCallChunk && (toolCallId ?? subagentRunId) === undefined && chunked.size === 1
+        ? [...chunked.keys()][0]
+        : subagentRunId;
+    const last = chunked.get(lane);
     const callId = toolCallId ?? last;
     if (
-      type === 'TOOL_CALL_CHUNK'
-        ? callId !== last
-        : /^(TEXT_|TOOL_|STATE_|STEP_|REASONING_[^E]|CUSTOM)/.test(type)
+      isCallChunk ? callId !== last : /^(TEXT_|TOOL_|STATE_|STEP_|REASONING_[^E]|CUSTOM)/.test(type)
     ) {
       // What ends the chunks of a call is AG-UI's rule.
-      chunked.delete(subagentRunId);
+      chunked.delete(lane);
       endCall(last);
     }
-    if (type === 'TOOL_CALL_CHUNK') {
-      chunked.set(subagentRunId, callId);
+    if (isCallChunk) {
+      chunked.set(lane, callId);
       startCall(callId, toolCallName);
     }
     switch (type) {

@@ -289,6 +289,20 @@ describe('an answer to an interrupt', () => {
     });
   });
 
+  it('does not lose the question that it gives way to on the next page', async () => {
+    const options = agKitRuns({ cancelPayload: false });
+    const { world, turn } = create();
+    await turn({ messages: [user('Pay.')] }, 'a', text('Well.'), ask('i'), done);
+    const next = create(world.reload(), options as never);
+    next.agent.answer({ i: { status: 'cancelled' } }, { messages: [user('Wait.')] });
+    await next.world.settle();
+    expect(next.last()).toEqual({
+      conversationId: 't',
+      messages: [user('Wait.')],
+      resume: { interruptId: 'i', payload: false },
+    });
+  });
+
   it('that cancels is refused, and nothing has changed', async () => {
     const { agent, world, turn } = create();
     await turn({ messages: [user('Pay.')] }, 'a', ask('i'), done);

@@ -247,6 +247,16 @@ describe('calls', () => {
     );
   });
 
+  it('may be nested as deep as they like', () => {
+    const ids = Array.from({ length: 3000 }, (_, index) => `c${index}`);
+    const run = [
+      ...ids.flatMap((id) => [callStart(id), callResult(`before ${id}`)]),
+      ...ids.reverse().map(callEnd),
+      finished(),
+    ];
+    expect(map(...run)).toHaveLength(3 * ids.length + 1);
+  });
+
   it('take ids that every object has', () => {
     const run = ['__proto__', 'constructor'].flatMap((id) => [
       callStart(id),
@@ -310,6 +320,24 @@ describe('chunks', () => {
     ];
     expect(chatOf(map(...run) as never).messages).toMatchObject([
       { toolCalls: [{ arguments: '13' }, { arguments: '2' }] },
+    ]);
+  });
+
+  it('that name nothing go on with the only call there is', () => {
+    const run = [
+      chunk({ toolCallId: 'a', toolCallName: 'find', subagentRunId: 's' }),
+      chunk({ delta: '1' }),
+      chunk({ toolCallId: 'b', toolCallName: 'find', subagentRunId: 't' }),
+      chunk({ delta: 'unclear' }),
+      finished(),
+    ];
+    expect(map(...run)).toEqual([
+      start('a'),
+      args('a', '1'),
+      start('b'),
+      end('a'),
+      end('b'),
+      '[DONE]',
     ]);
   });
 
