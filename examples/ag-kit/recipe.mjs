@@ -38,7 +38,7 @@ export function createAgKitRun(url) {
     yield* mapper.start();
     // The endpoint keeps the conversation: it has what it took, and what it said itself. An answer
     // is to something that it asked, which need not have been a message.
-    const isAnswer = input.resume && !taken.has(threadId);
+    const isAnswer = input.resume?.[0]?.status === 'resolved' && !taken.has(threadId);
     const known = input.messages.findLast(
       ({ id }) => isAnswer || id === taken.get(threadId) || id.startsWith('ag-kit:'),
     )?.id;

@@ -6,6 +6,8 @@ import { WebSocket } from 'ws';
 import { createAgUiAgent } from '../../src/ag-ui/agent.ts';
 import type { AgUiAgent } from '../../src/ag-ui/agent-types.ts';
 import type { AgUiEvent } from '../../src/ag-ui/events.ts';
+import type { ResumeEntry } from '../../src/ag-ui/interrupts.ts';
+import type { AgUiMessage } from '../../src/ag-ui/messages.ts';
 import { validateAgUiEvents } from '../../src/ag-ui/validate-ag-ui-events.ts';
 import { createAgUiProvider } from '../../src/agent-provider/ag-ui-provider.ts';
 import { createAgentChat } from '../../src/agent-provider/agent-chat.ts';
@@ -201,24 +203,31 @@ describe('the run server in front of an AG-Kit endpoint', () => {
       { conversationId: 'desk', messages: [user('By noon, please.')], resume },
     ]);
 
-    // A process that was started since does not know what was taken: the answer goes alone.
-    const run = await createAgKitRun(url);
+    // A process that was started since does not know what was taken: an answer goes alone.
     const { signal } = new AbortController();
-    const again = run({
-      input: {
-        threadId: 'desk',
+    const askAgain = async (resume: readonly ResumeEntry[], ...messages: AgUiMessage[]) => {
+      const run = await createAgKitRun(url);
+      const first: AgUiMessage = { id: '1', role: 'user', content: 'Do it.' };
+      const input = { threadId: 'desk', runId: 'r', tools: [], context: [] };
+      const events = run({
+        input: { ...input, messages: [first, ...messages], resume: [...resume] },
         runId: 'r',
-        messages: [{ id: '1', role: 'user', content: 'Do it.' }],
-        tools: [],
-        context: [],
-        resume: [{ interruptId: 'i1', status: 'resolved', payload: { approved: true } }],
-      },
-      runId: 'r',
-      threadId: 'desk',
-      signal,
+        threadId: 'desk',
+        signal,
+      });
+      for await (const _ of events);
+      return bodies.at(-1);
+    };
+    const { payload } = resume;
+    expect(await askAgain([{ interruptId: 'i1', status: 'resolved', payload }])).toEqual({
+      conversationId: 'desk',
+      resume,
     });
-    for await (const _ of again);
-    expect(bodies[2]).toEqual({ conversationId: 'desk', resume });
+    // What was asked in place of an answer is not lost with it.
+    const next: AgUiMessage = { id: '2', role: 'user', content: 'Or rather not.' };
+    expect(await askAgain([{ interruptId: 'i1', status: 'cancelled' }], next)).toMatchObject({
+      messages: [user('Do it.'), user('Or rather not.')],
+    });
   });
 
   it('fails a run where nobody answers', async () => {
