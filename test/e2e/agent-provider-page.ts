@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { textOf } from '../examples/example-server.ts';
-import { type Stage, until, untilLogged } from './browser.ts';
+import { eventually, type Stage, untilLogged } from './browser.ts';
 
 /** Where the page is. */
 export const path = '/agent-provider/';
@@ -28,6 +28,15 @@ export async function untilAsked(page: Page, words: string): Promise<Locator> {
   return card;
 }
 
+/** The conversation is at rest, and shows these answers. */
+export function expectAnswers(page: Page, texts: readonly string[]): Promise<void> {
+  // A page that is about to take a run up may be at rest, too.
+  return eventually(async () => {
+    expect(await page.locator('[role=log]').getAttribute('aria-busy')).toBe('false');
+    expect(await shownAnswers(page)).toEqual(texts);
+  });
+}
+
 /** The conversation is at rest, and shows these runs' texts, whole and once, each after one start. */
 export async function expectWhole(
   { server }: Stage,
@@ -35,10 +44,8 @@ export async function expectWhole(
   ...runIds: readonly string[]
 ): Promise<void> {
   for (const runId of runIds) await untilLogged(server, runId, 'RUN_FINISHED');
-  await page.locator('[role=log][aria-busy=false]').waitFor();
-  expect(await shownAnswers(page)).toEqual(
-    runIds.map((runId) => textOf(server.log(runId))).filter((text) => text !== ''),
-  );
+  const texts = runIds.map((runId) => textOf(server.log(runId))).filter((text) => text !== '');
+  await expectAnswers(page, texts);
   for (const runId of runIds) expect(server.starts(runId)).toBe(1);
   expect(server.runIds()).toHaveLength(runIds.length);
   expect(await page.getByRole('alert').count()).toBe(0);
@@ -48,16 +55,4 @@ export async function expectWhole(
 export async function disconnect({ server }: Stage, page: Page): Promise<void> {
   server.dropConnections({ refuseFor: 600_000 });
   await page.getByText(/Connection lost/).waitFor();
-}
-
-/** Let the page in again, which tries at once. */
-export async function reconnect({ server }: Stage, page: Page): Promise<void> {
-  server.dropConnections();
-  const tryNow = page.getByRole('button', { name: 'Try now' });
-  await until(async () => {
-    // It may be in by itself before the button is pressed.
-    if (await tryNow.isVisible())
-      await tryNow.dispatchEvent('click', {}, { timeout: 100 }).catch(() => {});
-    return page.getByText(/^Connected/).isVisible();
-  });
 }

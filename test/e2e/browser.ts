@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { describe, expect, type TestAPI, test } from 'vitest';
+import { describe, expect, type TestAPI, test, vi } from 'vitest';
 import {
   type Agent,
   createScriptedAgent,
@@ -32,6 +32,11 @@ export const chromiumPath: string | undefined = (
 export function inChromium(name: string, tests: () => void): void {
   describe.skipIf(chromiumPath === undefined)(`${name} in Chromium`, { concurrent: true }, tests);
 }
+
+/** How long a wait may take on a machine that is busy with other things, in ms. */
+const patience = 60_000;
+/** How many times slower than it is the processor is made for the pages: to find what depends on it. */
+const slowdown = Number(process.env.E2E_SLOWDOWN ?? 1);
 
 const results = fileURLToPath(new URL('../../test-results/', import.meta.url));
 
@@ -131,6 +136,7 @@ export async function createStage(
     resume,
     async openContext(options) {
       const context = await browser.newContext(options);
+      context.setDefaultTimeout(patience);
       contexts.push(context);
       return context;
     },
@@ -145,6 +151,10 @@ export async function createStage(
     async open(options, path = '/') {
       const context = await stage.openContext(options);
       const page = stage.watch(await context.newPage());
+      if (slowdown > 1) {
+        const session = await context.newCDPSession(page);
+        await session.send('Emulation.setCPUThrottlingRate', { rate: slowdown });
+      }
       await page.goto(address + path);
       return page;
     },
@@ -192,9 +202,14 @@ export async function picture(page: Page, name: string): Promise<void> {
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const start = Date.now();
   while (!(await condition())) {
-    if (Date.now() - start > 30_000) throw new Error(`Never came true: ${condition}`);
+    if (Date.now() - start > patience) throw new Error(`Never came true: ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** Wait until nothing that is checked fails any more: for what a page shows a frame or two later. */
+export function eventually(check: () => Promise<void>): Promise<void> {
+  return vi.waitFor(check, { timeout: patience, interval: 20 });
 }
 
 /** Wait until a run's log says something of a type, at least so often. */
@@ -226,14 +241,51 @@ export async function expectWholeAnswer(
   question: string,
 ): Promise<void> {
   await untilLogged(server, runId, 'RUN_FINISHED');
-  await page.locator('[role=log][aria-busy=false]').waitFor();
   const log = server.log(runId);
   expect(log.at(-1)).not.toHaveProperty('outcome');
-  expect(await shownText(page)).toBe(textOf(log));
+  // A page that is about to take the run up again may be at rest, too.
+  await eventually(async () => {
+    expect(await page.locator('[role=log]').getAttribute('aria-busy')).toBe('false');
+    expect(await page.locator('.assistant .text').count()).toBeGreaterThan(0);
+    expect(await shownText(page)).toBe(textOf(log));
+    expect(await page.locator('.tool').last().getAttribute('data-status')).toBe('done');
+    expect(await page.locator('.steps li:not([data-status=done])').count()).toBe(0);
+  });
   expect(await page.locator('.user .text').last().textContent()).toBe(question);
-  expect(await page.locator('.tool').last().getAttribute('data-status')).toBe('done');
-  expect(await page.locator('.steps li:not([data-status=done])').count()).toBe(0);
   expect(server.starts(runId)).toBe(1);
+}
+
+/** The page has shown all that the agent has said so far. */
+export async function untilShown(
+  { server }: Pick<Stage, 'server'>,
+  page: Page,
+  runId: string,
+): Promise<void> {
+  await page.locator('.assistant .text').first().waitFor();
+  await until(async () => (await shownText(page)) === textOf(server.log(runId)));
+}
+
+/** Press the page's own button that drops the connection, and let nobody in again. */
+export async function pressDrop({ server }: Pick<Stage, 'server'>, page: Page): Promise<void> {
+  const dropped = page.waitForResponse((response) => response.url().endsWith('/agent/drop'));
+  await page
+    .getByRole('button', { name: 'Drop connection' })
+    .and(page.locator('[aria-disabled=false]'))
+    .click();
+  await dropped;
+  server.dropConnections({ refuseFor: 600_000 });
+}
+
+/** Let the page in again, which tries at once. */
+export async function reconnect({ server }: Pick<Stage, 'server'>, page: Page): Promise<void> {
+  server.dropConnections();
+  const tryNow = page.getByRole('button', { name: 'Try now' });
+  await until(async () => {
+    // It may be in by itself before the button is pressed.
+    if (await tryNow.isVisible())
+      await tryNow.dispatchEvent('click', {}, { timeout: 100 }).catch(() => {});
+    return page.getByText(/^Connected/).isVisible();
+  });
 }
 
 /** The page remembers no run for the next one; it gives a run a second to go on behind its end. */

@@ -10,11 +10,13 @@ import {
   it,
   latestRun,
   picture,
+  pressDrop,
   reload,
   type Stage,
   shownText,
   until,
   untilLogged,
+  untilShown,
 } from './browser.ts';
 
 const question = 'What happens when I reload this page?';
@@ -24,6 +26,21 @@ const focused = (page: Page) =>
 
 const toEnd = (page: Page) =>
   page.locator('[role=log]').evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
+
+/** Wait until nothing scrolls any more: a wheel does so over several frames. */
+const untilStill = (page: Page) =>
+  page.locator('[role=log]').evaluate(
+    (log) =>
+      new Promise<void>((done) => {
+        let last: number | undefined;
+        const look = () => {
+          if (log.scrollTop === last) return done();
+          last = log.scrollTop;
+          requestAnimationFrame(() => requestAnimationFrame(look));
+        };
+        look();
+      }),
+  );
 
 /** As the browser's "Duplicate tab": a page of the same context with a copy of the sessionStorage. */
 async function duplicate(stage: Stage, page: Page): Promise<Page> {
@@ -91,17 +108,20 @@ inChromium('using the chat page', () => {
     expect(await page.locator('.user .text').textContent()).toBe('First line\nand second');
     expect(await page.getByLabel('Your question').inputValue()).toBe('');
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 10);
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
     await keyboard.press('Tab');
     expect(await focused(page)).toBe('Stop');
     await keyboard.press('Enter');
     await page.getByText('This answer was stopped.').waitFor();
-    expect(await focused(page)).toBe('question');
+    await until(async () => (await focused(page)) === 'question');
 
     stage.resume('TEXT_MESSAGE_CONTENT', 5);
     await keyboard.type('Again');
     await keyboard.press('Enter');
     const second = await latestRun(stage.server, 2);
     await untilLogged(stage.server, second, 'TEXT_MESSAGE_CONTENT', 5);
+    // From here on the page listens to the key.
+    await until(async () => (await page.title()).startsWith('Answering…'));
     await keyboard.press('Escape');
     await untilLogged(stage.server, second, 'RUN_FINISHED');
     expect(stage.server.log(second).at(-1)?.outcome).toEqual({ type: 'cancelled' });
@@ -146,10 +166,8 @@ inChromium('using the chat page', () => {
     await page.getByRole('progressbar', { name: /\d of 4 done/ }).waitFor();
     await page.getByRole('complementary', { name: 'Plan and connection' }).waitFor();
     // A countdown would be read out every second.
-    await page.getByRole('button', { name: 'Drop connection' }).click();
-    const countdown = page.getByText(/next try in/);
-    await countdown.waitFor();
-    expect(await countdown.getAttribute('aria-hidden')).toBe('true');
+    await pressDrop(stage, page);
+    await page.locator('[aria-hidden=true]', { hasText: /next try in/ }).waitFor();
     expect(await page.getByRole('status').first().textContent()).toBe('Connection lost');
   });
 
@@ -158,10 +176,12 @@ inChromium('using the chat page', () => {
   }) => {
     const page = await stage.open({ viewport: { width: 390, height: 500 } });
     const runId = await askAndPause(stage, page, question, 'TEXT_MESSAGE_CONTENT', 80);
+    await untilShown(stage, page, runId);
     await until(async () => (await toEnd(page)) < 2);
     await page.locator('[role=log]').hover();
     await page.mouse.wheel(0, -200);
     await until(async () => (await toEnd(page)) > 150);
+    await untilStill(page);
     stage.resume();
     const jump = page.getByRole('button', { name: 'Jump to the latest' });
     await jump.waitFor();
@@ -183,13 +203,14 @@ inChromium('using the chat page', () => {
     await picture(page, `welcome-${colorScheme}-${width}`);
     await askAndPause(stage, page, question, 'TEXT_MESSAGE_CONTENT', 90);
     await page.getByText('Writing…').waitFor();
+    await page.getByText('Connected', { exact: true }).waitFor();
     await picture(page, `answer-${colorScheme}-${width}`);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
     for (const part of ['.badge', '.user', '.streaming', '#question', '.stop']) {
       expect(await page.locator(part).last().isVisible()).toBe(true);
     }
     expect(await page.locator('.steps').isVisible()).toBe(width > 960);
-    await page.getByRole('button', { name: 'Drop connection' }).click();
+    await pressDrop(stage, page);
     await page.getByText(/next try in/).waitFor();
     await picture(page, `lost-${colorScheme}-${width}`);
     expect(await page.getByRole('button', { name: 'Jump to the latest' }).count()).toBe(0);

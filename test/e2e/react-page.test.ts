@@ -11,11 +11,13 @@ import {
   it,
   latestRun,
   picture,
+  reconnect,
   reload,
   type Stage,
   shownText,
   until,
   untilLogged,
+  untilShown,
 } from './browser.ts';
 
 const question = 'What happens when I reload this page?';
@@ -37,16 +39,15 @@ inChromium('the chat page', () => {
     await page.locator('.tool[data-status=running]').waitFor();
     stage.resume();
     await expectWholeAnswer(page, stage.server, runId, question);
-    expect(await page.locator('.reasoning .text').isVisible()).toBe(false);
+    const thoughtsTold = page.locator('.reasoning .text');
+    await thoughtsTold.waitFor({ state: 'hidden' });
     await page.locator('.reasoning summary', { hasText: 'Thoughts' }).click();
     const log = stage.server.log(runId);
     const thoughts = log.filter((event) => event.type === 'REASONING_MESSAGE_CONTENT');
-    expect(await page.locator('.reasoning .text').textContent()).toBe(
-      thoughts.map((event) => event.delta).join(''),
-    );
+    expect(await thoughtsTold.textContent()).toBe(thoughts.map((event) => event.delta).join(''));
     const result = log.find((event) => event.type === 'TOOL_CALL_RESULT');
     expect(await page.locator('.tool dd').last().textContent()).toBe(result?.content);
-    expect(await page.getByText('The answer is complete.').count()).toBe(1);
+    await page.getByText('The answer is complete.').waitFor({ state: 'attached' });
     await expectNothingRemembered(page);
   });
 
@@ -87,8 +88,10 @@ inChromium('the chat page', () => {
     await page.evaluate(() => {
       window.name = 'impatient';
     });
+    let loads = 0;
+    page.on('framenavigated', () => loads++);
     await page.reload({ waitUntil: 'commit' });
-    await until(() => page.evaluate(() => window.name === '').catch(() => false));
+    await until(() => loads === 2);
     await expectWholeAnswer(page, stage.server, runId, question);
   });
 
@@ -100,7 +103,7 @@ inChromium('the chat page', () => {
     await expectWholeAnswer(page, stage.server, runId, question);
     await page.getByRole('button', { name: 'New conversation' }).click();
     await page.getByText('Ask something, then try to lose the answer.').waitFor();
-    expect(await page.evaluate(() => ({ ...sessionStorage }))).toEqual({});
+    await until(() => page.evaluate(() => sessionStorage.length === 0));
   });
 
   it('keeps the first answer when the second is reloaded', async ({ stage }) => {
@@ -198,12 +201,11 @@ inChromium('the chat page', () => {
     const page = await stage.open();
     const runId = await askAndPause(stage, page, question, 'TEXT_MESSAGE_CONTENT', 20);
     stage.resume();
-    stage.server.dropConnections({ refuseFor: 60_000 });
-    await page.getByText(/next try in [2-9] s/).waitFor();
+    stage.server.dropConnections({ refuseFor: 600_000 });
+    // Long enough for the button to be pressed first.
+    await page.getByText(/next try in ([5-9]|1\d) s/).waitFor();
     expect(await page.locator('.wire li', { hasText: 'connection lost' }).count()).toBe(1);
-    stage.server.dropConnections();
-    await page.getByRole('button', { name: 'Try now' }).dispatchEvent('click');
-    await page.getByText('Connected', { exact: true }).waitFor();
+    await reconnect(stage, page);
     await expectWholeAnswer(page, stage.server, runId, question);
   });
 
@@ -219,10 +221,10 @@ inChromium('the chat page', () => {
     await page.goto(`${stage.address}/vanilla/`);
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 60);
     await page.goBack(asItComes);
-    expect(await page.locator('html').getAttribute('data-persisted')).toBe('true');
+    await page.locator('html[data-persisted=true]').waitFor({ state: 'attached' });
     await page.goForward(asItComes);
     await page.goBack(asItComes);
-    expect(await page.locator('html').getAttribute('data-persisted')).toBe('true');
+    await page.locator('html[data-persisted=true]').waitFor({ state: 'attached' });
     await page.getByText('Connected', { exact: true }).waitFor();
     await expectWholeAnswer(page, stage.server, runId, question);
     await expectNothingRemembered(page);
@@ -231,6 +233,7 @@ inChromium('the chat page', () => {
   it('stops an answer, and a reload leaves it stopped', async ({ stage }) => {
     const page = await stage.open();
     const runId = await askAndPause(stage, page, question);
+    await untilShown(stage, page, runId);
     const seen = textOf(stage.server.log(runId));
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('This answer was stopped.').waitFor();
@@ -250,7 +253,8 @@ inChromium('the chat page', () => {
   }) => {
     const page = await stage.open();
     const runId = await askAndPause(stage, page, question, 'TEXT_MESSAGE_CONTENT', 20);
-    stage.server.dropConnections({ refuseFor: 60_000 });
+    await untilShown(stage, page, runId);
+    stage.server.dropConnections({ refuseFor: 600_000 });
     await page.getByText('Connection lost', { exact: true }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByText('This answer was stopped.').waitFor();

@@ -24,7 +24,7 @@ inChromium('the page without a framework', () => {
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 60);
     stage.resume('TEXT_MESSAGE_CONTENT', 120);
     // Refused for a while: the first try comes within a second, perhaps too soon for the eye.
-    stage.server.dropConnections({ refuseFor: 60_000 });
+    stage.server.dropConnections({ refuseFor: 600_000 });
     await page.locator('#connection', { hasText: 'waiting' }).waitFor();
     stage.server.dropConnections();
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 120);
@@ -39,7 +39,7 @@ inChromium('the page without a framework', () => {
     const page = await stage.open({}, '/vanilla/');
     const runId = await askAndPause(stage, page, question);
     await page.locator('.assistant').waitFor();
-    stage.server.dropConnections({ refuseFor: 60_000 });
+    stage.server.dropConnections({ refuseFor: 600_000 });
     await page.locator('#connection', { hasText: 'waiting' }).waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.locator('#status', { hasText: 'aborted' }).waitFor();
