@@ -153,10 +153,10 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       if (catchingUp) {
         const now = env.now();
         const { next } = machine;
-        // A server that does not say how far its log goes is caught up with when it pauses.
+        // A server may not say how far its log goes, and its replay may falter on the way.
         replay = next === undefined ? now - (lastAt ?? now) <= replayGap : Number(offset) < next;
         lastAt = now;
-        catchingUp = replay;
+        catchingUp = replay || next === undefined;
       }
       snapshot = undefined;
       hooks.event?.(id, event, replay || context.batched);

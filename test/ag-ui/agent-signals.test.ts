@@ -58,6 +58,19 @@ describe('notifications', () => {
     expect(calls()).toBe(2);
   });
 
+  it('of a replay that falters come once a frame behind each pause too', async () => {
+    const { world, agent, log, calls } = await running();
+    await world.reconnect();
+    for (let burst = 1; burst <= 5; burst++) {
+      world.socket.receive(...log.frames(...Array.from({ length: 400 }, () => says('x'))));
+      // As on a slow line: the next window comes a round trip later.
+      await world.clock.advance(120);
+      expect(texts(agent)[1]).toBe('x'.repeat(400 * burst));
+    }
+    // The first event behind a pause may be a live one, and is told at once.
+    expect(calls()).toBe(1 + 2 * 4);
+  });
+
   it('of a replay with a v1 server end with what was written before', async () => {
     const { world, log, calls } = await running();
     await world.reconnect();
