@@ -96,7 +96,7 @@ export interface RunMachine<E, Offset> {
 }
 
 const holeWait = 250;
-// A hole that was asked for again is given up after this, if no repetition proves it before.
+// How long what fills a hole may take once it was asked for, if no repetition proves before that nothing does.
 const holePatience = 5000;
 const afterWait = 1000;
 
@@ -125,6 +125,8 @@ export function createRunMachine<E, Offset extends number | string>(
   let asked = false;
   /** The server has begun to answer; one that does not say so has with the next event. */
   let answered = false;
+  /** Where a hole was that nobody answered for on the last connection, which may be dead. */
+  let doubted: Offset | null | undefined = null;
   /** The lowest place that was held when the hole was asked for. */
   let lowest: Offset | undefined;
   let startedId: string | undefined;
@@ -341,8 +343,9 @@ export function createRunMachine<E, Offset extends number | string>(
       if (isOut()) return;
       if (end) revive();
       if (!heard || !confirmed || cancelling) hear();
-      watchSilence();
       const { offset: cursor, last } = feed.position;
+      // What is known already is no sign that the run goes on.
+      watchSilence(Number(offset) <= Number(cursor));
       // Another follower may have asked for more than this one needs.
       if (comparing && offset !== undefined && !(Number(offset) < Number(cursor))) {
         comparing = false;
@@ -440,7 +443,10 @@ export function createRunMachine<E, Offset extends number | string>(
           wait('patience', rules.startTimeout);
         } else fail('start-unknown', 'was never confirmed to have started');
       } else if (!asked) askAgain();
-      else if (feed.held) acceptHole();
+      else if (doubted !== cursorOf()) {
+        doubted = cursorOf();
+        world.swap();
+      } else if (feed.held) acceptHole();
       else if (told) finishWithout(told);
     },
   };

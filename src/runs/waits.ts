@@ -58,8 +58,9 @@ export function createWaits<Name extends string>(
         if (!wait?.stop) continue;
         wait.stop();
         wait.stop = undefined;
-        // The wall clock may have been set back meanwhile.
-        wait.left -= Math.min(wait.left, Math.max(0, now() - wait.since));
+        // More than was left has not passed while the timer ran: the page slept, or its clock was set.
+        const passed = now() - wait.since;
+        if (passed > 0 && passed < wait.left) wait.left -= passed;
       }
     },
     resume() {

@@ -145,8 +145,35 @@ describe('a gap in offsets that were consecutive', () => {
   it('does not stop the run for ever where the server answers nothing', async () => {
     const { world, seen } = await follow();
     world.socket.receive(at(0), at(1), at(3), at(4));
+    await world.clock.advance(10_000);
+    expect(world.network.sockets.length).toBe(2);
+    world.socket.receive(at(3), at(4));
     await world.clock.advance(20_000);
     expect(seen).toEqual([0, 1, 3, 4]);
+    expect(world.network.sockets.length).toBe(2);
+  });
+
+  it('is asked for on another connection where this one brings no answer: it may be dead', async () => {
+    const { world, seen } = await follow();
+    world.socket.receive(at(0), at(1), at(3), at(4));
+    await world.clock.advance(5_500);
+    expect(seen).toEqual([0, 1]);
+    expect(world.network.sockets.length).toBe(2);
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 1 }]);
+    world.socket.receive(at(2), at(3), at(4));
+    await world.clock.advance(20_000);
+    expect(seen).toEqual([0, 1, 2, 3, 4]);
+    expect(world.network.sockets.length).toBe(2);
+  });
+
+  it('is not given up because the page slept while its answer was on the way', async () => {
+    const { world, seen } = await follow();
+    world.socket.receive(at(0), at(1), at(3));
+    await world.clock.advance(300);
+    await world.clock.sleep(60_000);
+    world.socket.receive(at(2), at(3));
+    expect(seen).toEqual([0, 1, 2, 3]);
+    expect(world.network.sockets.length).toBe(1);
   });
 
   it('asks at once when 256 events wait, and never holds more', async () => {

@@ -45,6 +45,32 @@ describe('startTimeout', () => {
     expect(run.getSnapshot()).toMatchObject({ error: { code: 'start-unknown' } });
   });
 
+  it('does not count the time that the page slept', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    await world.reconnect();
+    await world.clock.sleep(600_000);
+    expect(run.getSnapshot().status).toBe('starting');
+    // The sleep is noticed by its dead connection first.
+    await world.reconnect();
+    await world.clock.advance(50_000);
+    expect(run.getSnapshot().status).toBe('starting');
+    await world.clock.advance(20_000);
+    expect(run.getSnapshot()).toMatchObject({ error: { code: 'start-unknown' } });
+  });
+
+  it('does not end because the clock was set forward while the connection was open', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    await world.reconnect();
+    world.clock.shiftWall(24 * 3_600_000);
+    await world.reconnect();
+    await world.clock.advance(50_000);
+    expect(run.getSnapshot().status).toBe('starting');
+  });
+
   it('is an option', async () => {
     const world = createWorld();
     const run = world.runs({ startTimeout: 3_000 }).start({}, { runId: 'a' });
@@ -213,6 +239,23 @@ describe('silenceTimeout', () => {
     await world.clock.advance(119_000);
     expect(run.getSnapshot().status).toBe('streaming');
     await world.clock.advance(1_100);
+    expect(run.getSnapshot()).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
+  });
+
+  it('is not held off by a known event that an overlapping resume brings again', async () => {
+    const world = createWorld();
+    const runs = world.runs({ silenceTimeout: 120_000, overlap: true });
+    const run = runs.start({}, { runId: 'a' });
+    await world.settle();
+    const [first, second] = createLog('a').frames(started('a'), says('x'));
+    world.socket.receive(first, second);
+    for (let n = 0; n < 5; n++) {
+      await world.clock.advance(20_000);
+      await world.reconnect();
+      world.socket.receive(second);
+    }
+    expect(run.getSnapshot().status).toBe('streaming');
+    await world.clock.advance(30_000);
     expect(run.getSnapshot()).toMatchObject({ status: 'failed', error: { code: 'run-lost' } });
   });
 
