@@ -53,22 +53,22 @@ export function createRunRequests<Context>(
     if (!plain) say(message);
   };
 
-  // A frame of an event that is in no log: it ends the run for who asked.
-  function sayError(runId: string, offset: number, message: string, code: string) {
+  // A frame of an event that is in no log, and so has no place in one: it ends the run for who asked.
+  function sayError(runId: string, message: string, code: string, offset?: number) {
     say({ runId, offset, event: { type: 'RUN_ERROR', message, code } });
   }
 
-  function unknown(runId: string, reason: 'never' | 'evicted' | 'forbidden', after?: number) {
+  function unknown(runId: string, reason: 'never' | 'evicted' | 'forbidden') {
     if (!plain) return say({ type: 'run.unknown', runId, reason });
     const forbidden = reason === 'forbidden';
     const message = forbidden ? 'This run is not yours.' : 'The server no longer knows this run.';
-    sayError(runId, (after ?? -1) + 1, message, forbidden ? 'run-forbidden' : 'run-unknown');
+    sayError(runId, message, forbidden ? 'run-forbidden' : 'run-unknown');
   }
 
   function refuse(runId: string, message: string) {
     const epoch = environment.randomId();
     control({ type: 'run.accepted', runId, epoch, next: 1, attached: false });
-    sayError(runId, 0, message, 'refused');
+    sayError(runId, message, 'refused', 0);
     control({ type: 'run.end', runId, offset: 0, status: 'error' });
   }
 
@@ -101,8 +101,8 @@ export function createRunRequests<Context>(
           over();
         },
         lost(reason, offset) {
-          if (reason === 'evicted') unknown(runId, reason, offset - 1);
-          else if (plain) sayError(runId, offset, 'The run was lost.', 'run-lost');
+          if (reason === 'evicted') unknown(runId, reason);
+          else if (plain) sayError(runId, 'The run was lost.', 'run-lost');
           else say({ type: 'run.end', runId, offset: offset - 1, status: 'lost' });
           over();
         },
@@ -118,8 +118,8 @@ export function createRunRequests<Context>(
 
   function attach(runId: string, head: RunLogHead, after: number | undefined, keeps = false) {
     if (!requester.isOpen) return;
-    if ('unknown' in head) return unknown(runId, head.unknown, after);
-    if (isOthers(head)) return unknown(runId, 'forbidden', after);
+    if ('unknown' in head) return unknown(runId, head.unknown);
+    if (isOthers(head)) return unknown(runId, 'forbidden');
     accept(runId, head.epoch, head.next, true);
     // Who follows already, and only asks for a start once more, has lost nothing.
     if (keeps) return;
@@ -189,7 +189,7 @@ export function createRunRequests<Context>(
       await ready();
       const head = await log.head(runId);
       if (!('unknown' in head) && !(await isAllowed('resume', runId, head.meta.threadId))) {
-        return unknown(runId, 'forbidden', after);
+        return unknown(runId, 'forbidden');
       }
       attach(runId, head, after);
     },
