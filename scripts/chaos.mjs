@@ -26,7 +26,10 @@ const folder = mkdtempSync(join(tmpdir(), 'runsocket-chaos-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const outdir = join(folder, 'out');
 await build({
-  entryPoints: { main: join(root, 'test/chaos/main.ts'), kinds: join(root, 'test/chaos/campaign.ts') },
+  entryPoints: {
+    main: join(root, 'test/chaos/main.ts'),
+    kinds: join(root, 'test/chaos/campaign.ts'),
+  },
   outdir,
   outExtension: { '.js': '.mjs' },
   bundle: true,

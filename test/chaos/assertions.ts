@@ -1,8 +1,7 @@
 import type { AgUiThread } from '../../src/ag-ui/thread.ts';
 import type { Page, View } from './page.ts';
-import { thrown } from './page.ts';
-import { type Execution, isLookWithHoles, lookOf } from './truth.ts';
-import type { World } from './world.ts';
+import { type Execution, findWithHoles, lookOf } from './truth.ts';
+import { thrown, type World } from './world.ts';
 
 const day = 24 * 60 * 60 * 1000;
 
@@ -32,7 +31,8 @@ export function checkView(view: View): void {
   const look = lookOf(thread, runId);
   const { frozen } = view;
   if (frozen?.runId === runId) {
-    if (look !== frozen.look) world.fail('cancel', `${runId} changed after it was aborted: ${look}`);
+    if (look !== frozen.look)
+      world.fail('cancel', `${runId} changed after it was aborted: ${look}`);
     if (status !== 'aborted') world.fail('cancel', `${runId} is ${status} after it was aborted`);
     return;
   }
@@ -56,8 +56,7 @@ export function checkView(view: View): void {
   if (status === 'finished') {
     if (seen) checkFinished(view, seen);
     else world.fail('once', `${runId} is finished and was never executed`);
-  }
-  else if (status === 'error') checkCode(view, runId, error?.code);
+  } else if (status === 'error') checkCode(view, runId, error?.code);
   else if (status === 'aborted' && !world.aborted.has(runId) && world.setting.policy === 'keep') {
     world.fail('end', `${runId} is aborted, and nobody has aborted it`);
   }
@@ -70,7 +69,7 @@ function findHoles(view: View, runId: string, look: string, isStale: boolean): V
   );
   if (!hasHoles) return undefined;
   for (const execution of world.truth.run(runId).executions) {
-    const events = isLookWithHoles(look, execution);
+    const events = findWithHoles(look, execution);
     if (events === undefined) continue;
     if (!isStale && !mayHideHoles(world)) world.fail('prefix', `${runId} hides a hole`);
     return { execution, events };
@@ -106,7 +105,8 @@ export function allowedCodes({ page }: View, runId: string): ReadonlySet<string>
   const { server, silenceTimeout } = world.setting;
   const { incidents, executions } = world.truth.run(runId);
   const codes = new Set<string>();
-  const has = (...names: Parameters<typeof incidents.has>[0][]) => names.some((one) => incidents.has(one));
+  const has = (...names: Parameters<typeof incidents.has>[0][]) =>
+    names.some((one) => incidents.has(one));
   // Until the user's "Reconnect" has succeeded.
   if (world.stops.size && page.client.getSnapshot().status !== 'open') codes.add('closed');
   if (world.stops.has('1009')) codes.add('too-large');
@@ -125,7 +125,8 @@ export function allowedCodes({ page }: View, runId: string): ReadonlySet<string>
   // A start that a link swallowed, or whose answer is too slow, was never confirmed.
   if (!executions.length || has('log-lost')) codes.add('start-unknown').add('run-unknown');
   if (server === 'bare') {
-    if (world.setting.script.slowStart || has('producer-lost', 'evicted')) codes.add('start-unknown');
+    if (world.setting.script.slowStart || has('producer-lost', 'evicted'))
+      codes.add('start-unknown');
     if (world.setting.script.slowStart) codes.add('run-unreachable');
   }
   return codes;
@@ -211,18 +212,27 @@ function checkEnd(view: View): void {
   checkView(view);
   if (runId === undefined) return;
   const { incidents } = world.truth.run(runId);
-  if (status === 'running' && !mayStay(view, runId)) {
+  if (status === 'running' && !mayStay(view, runId, true)) {
     world.fail('end', `${runId} is still running (${view.seen?.events} events seen)`);
   }
-  if (status === 'error' && !/closed|too-large/.test(thread.error?.code ?? '') && !incidents.size && world.setting.server === 'v1') {
+  if (
+    status === 'error' &&
+    !/closed|too-large/.test(thread.error?.code ?? '') &&
+    !incidents.size &&
+    world.setting.server === 'v1'
+  ) {
     world.fail('end', `${runId} failed with ${thread.error?.code} for no reason`);
   }
 }
 
-/** A plain server that has lost a run, or what makes it go on, says nothing about it for ever. */
-export function mayStay({ page }: View, runId: string): boolean {
+/**
+ * A plain server that has lost a run, or what makes it go on, says nothing about it for ever. Nor does
+ * one that never got a start which a dead connection swallowed, until that connection breaks.
+ */
+export function mayStay({ page }: View, runId: string, isSettled: boolean): boolean {
   const { setting, truth } = page.world;
-  const { incidents } = truth.run(runId);
+  const { incidents, executions } = truth.run(runId);
+  if (isSettled && !executions.length && setting.server !== 'v1') return true;
   return (
     setting.server === 'bare' &&
     setting.silenceTimeout === undefined &&

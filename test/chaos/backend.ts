@@ -51,7 +51,7 @@ export function createBackend(
   const { kind } = options;
   const storeHost = timeline.host();
   let store: Store = createStore(storeHost, truth);
-  let bareStore: BareStore = { runs: new Map(), cancelled: new Set() };
+  let bareStore: BareStore = { runs: new Map(), cancelled: new Set(), evicted: new Set() };
   let processes: Process[] = [];
 
   const run = (host: Host, runId: string, execution: Execution, signal: AbortSignal) =>
@@ -104,9 +104,7 @@ export function createBackend(
   }
 
   function underWay(): TruthRun[] {
-    return [...truth.runs.values()].filter(
-      ({ runId }) => truth.last(runId)?.status === 'running',
-    );
+    return [...truth.runs.values()].filter(({ runId }) => truth.last(runId)?.status === 'running');
   }
 
   start();
@@ -137,7 +135,7 @@ export function createBackend(
       kill();
       cutAll(1006);
       store = createStore(storeHost, truth);
-      bareStore = { runs: new Map(), cancelled: new Set() };
+      bareStore = { runs: new Map(), cancelled: new Set(), evicted: new Set() };
       const { server, bare } = start();
       for (const { runId } of again) {
         bare?.start(runId);
@@ -148,6 +146,7 @@ export function createBackend(
       truth.run(runId).incidents.add('evicted');
       store.evict(runId);
       bareStore.runs.delete(runId);
+      bareStore.evicted.add(runId);
       const execution = truth.last(runId);
       if (execution) execution.isAlive = false;
     },

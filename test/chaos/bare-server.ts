@@ -17,6 +17,8 @@ interface BareRun {
 export interface BareStore {
   readonly runs: Map<string, BareRun>;
   readonly cancelled: Set<string>;
+  /** Their logs are gone, and they do not start again. */
+  readonly evicted: Set<string>;
 }
 
 /**
@@ -33,7 +35,12 @@ export function createBareServer(
   host: Host,
   store: BareStore,
   truth: Truth,
-  run: (host: Host, runId: string, execution: Execution, signal: AbortSignal) => AsyncIterable<AgUiEvent>,
+  run: (
+    host: Host,
+    runId: string,
+    execution: Execution,
+    signal: AbortSignal,
+  ) => AsyncIterable<AgUiEvent>,
   foreign: (data: string) => void,
 ): BareServer {
   const senders = new Map<object, (data: string) => void>();
@@ -100,6 +107,7 @@ export function createBareServer(
             readonly after?: number;
           };
           const known = store.runs.get(runId);
+          if (store.evicted.has(runId)) return;
           if (type === 'run') follow(runId, known ?? start(runId), undefined);
           else if (type === 'resume') known && follow(runId, known, after);
           else if (type === 'cancel') {

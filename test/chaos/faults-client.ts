@@ -124,12 +124,22 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
   },
   'wall-clock': {
     group: 'client',
-    weight: 2,
-    apply(world, { a }) {
-      if (a < 0.5) world.stops.add('day');
-      world.page.host.shiftWall(a < 0.5 ? day : -day);
+    weight: 1,
+    apply(world) {
+      world.stops.add('day');
+      world.page.host.shiftWall(day);
       return true;
     },
+  },
+  'wall-clock-back': {
+    group: 'client',
+    weight: 1,
+    apply(world) {
+      world.page.host.shiftWall(-day);
+      return true;
+    },
+    // A clock that was set back hides that the page slept.
+    excludes: ['frozen', 'leap'],
   },
   leap: {
     group: 'client',

@@ -87,7 +87,14 @@ export const serverFaults: Readonly<Record<string, FaultKind>> = {
       world.backend.truncate(run.runId, 1 + Math.floor(a * (run.execution.events.length - 1)));
       return true;
     },
-    excludes: ['reexecute', 'log-lost', 'event-skipped', 'live-before-replay', 'ack-never', 'ack-late'],
+    excludes: [
+      'reexecute',
+      'log-lost',
+      'event-skipped',
+      'live-before-replay',
+      'ack-never',
+      'ack-late',
+    ],
   },
   evict: {
     group: 'server',
@@ -106,7 +113,8 @@ export const serverFaults: Readonly<Record<string, FaultKind>> = {
       const line = world.link.current(world.page.host);
       if (!line) return false;
       const code = pick(closeCodes, a);
-      if (isFinalCode(code) || code === 1009 || code === 4401 || code === 4403) world.stops.add(`${code}`);
+      if (isFinalCode(code) || code === 1009 || code === 4401 || code === 4403)
+        world.stops.add(`${code}`);
       line.cut(code, true);
       world.count(`close-${code}`);
       return true;

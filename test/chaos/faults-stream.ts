@@ -134,7 +134,8 @@ export const streamFaults: Readonly<Record<string, FaultKind>> = {
           const { runId = '', after = -1 } = message;
           const { runId: shown, events } = logOf(world);
           const isV1 = world.setting.server === 'v1';
-          if (message.type !== 'resume' || shown !== runId || (!isV1 && after < 1)) return undefined;
+          if (message.type !== 'resume' || shown !== runId || (!isV1 && after < 1))
+            return undefined;
           holdBack(world, line, message, events.length);
           return [];
         },
@@ -160,7 +161,9 @@ export const streamFaults: Readonly<Record<string, FaultKind>> = {
     weight: 1,
     apply(world) {
       const { down } = world.link;
-      let lost: { readonly runId: string | undefined; readonly offset: number | undefined } | undefined;
+      let lost:
+        | { readonly runId: string | undefined; readonly offset: number | undefined }
+        | undefined;
       const tamper: Tamper = (frame, line) => {
         const messages = read(frame);
         if (!lost) {
@@ -211,10 +214,7 @@ export const streamFaults: Readonly<Record<string, FaultKind>> = {
   'binary-frame': {
     group: 'stream',
     weight: 2,
-    apply: push(() => [
-      new Uint8Array([0xff, 0xfe, 0x00]).buffer,
-      bytes(write({ type: 'alive' })),
-    ]),
+    apply: push(() => [new Uint8Array([0xff, 0xfe, 0x00]).buffer, bytes(write({ type: 'alive' }))]),
   },
   'large-frame': { group: 'stream', weight: 0.05, apply: push(() => [large]) },
   'started-again': {

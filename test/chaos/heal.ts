@@ -18,11 +18,11 @@ const pongTimeout = 5_000;
 
 /** The longest time until the page has a sound connection again, from the timers in force. */
 function boundOf(page: Page): number {
-  const { world, client, host } = page;
+  const { world, client, host, retryAt } = page;
   const { setting, link } = world;
-  const { status, retryAt = 0, attempt } = client.getSnapshot();
+  const { status, attempt } = client.getSnapshot();
   const next = (more: number) => getRetryDelay(attempt + more, setting.backoff, 1);
-  if (status === 'waiting') return Math.max(0, retryAt - host.environment.now());
+  if (status === 'waiting') return Math.max(0, retryAt - world.timeline.now());
   // Its attempt may be one that never ends.
   if (status === 'connecting') return connectTimeout + next(1);
   if (status === 'closed') return 300;
@@ -30,8 +30,10 @@ function boundOf(page: Page): number {
   const line = link.current(host);
   if (line?.isSound) return 0;
   const idle = Math.min(300_000, 30_000 * 2 ** page.idleSwaps);
+  // Silence is counted anew from the next look, every 5 s, where the clock was set.
+  const look = [...world.counts.keys()].some((kind) => /^(wall|leap)/.test(kind)) ? 5_000 : 0;
   const silence = page.isGreeted ? setting.heartbeat + pongTimeout : idle + 1_000;
-  return silence + next(1);
+  return silence + look + next(1);
 }
 
 /** Make the watch of what the user sees, from the moment at which nothing is wrong any more. */
@@ -44,7 +46,9 @@ export function createHealing(world: World, views: readonly View[]): Healing {
   // A hole is seen with the next event, asked for after 250 ms, and given up 5 s after that.
   const hole = 700 + 250 + (hasHoles ? 5_500 : 0);
   const trips = 12 * setting.latency + 3 * (setting.storageDelay ?? 0) + 300;
-  const bounds = new Map([...new Set(views.map(({ page }) => page))].map((page) => [page, boundOf(page)]));
+  const bounds = new Map(
+    [...new Set(views.map(({ page }) => page))].map((page) => [page, boundOf(page)]),
+  );
   const goals = views.flatMap((view) => {
     const { runId, status, error } = view.agent.getSnapshot();
     const execution = runId === undefined ? undefined : truth.last(runId);
@@ -52,6 +56,10 @@ export function createHealing(world: World, views: readonly View[]): Healing {
     if (!runId || !isUp || !execution || view.isAway || view.frozen?.runId === runId) return [];
     if (!execution.isAlive && execution.status === 'running') return [];
     if (truth.run(runId).incidents.has('evicted')) return [];
+    // A plain server says nothing before it is where it was when it began anew.
+    const { seen } = view;
+    const isAnother = seen && seen.execution !== execution && setting.server !== 'v1';
+    if (isAnother && seen.events >= execution.events.length) return [];
     // The end of a plain run that is skipped is seen by nobody before the connection is renewed.
     const isQuiet = execution.status !== 'running' || setting.script.slowStart > 0;
     const pace = isQuiet ? (setting.server === 'v1' ? 0 : 302_000) : setting.script.pace * 2;
@@ -76,7 +84,13 @@ export function createHealing(world: World, views: readonly View[]): Healing {
       const reach = Math.max(0, ...bounds.values());
       // The start or the end that nobody confirms is waited for 60 s of open connection.
       const silence = setting.silenceTimeout ?? 0;
-      return reach + 75_000 + setting.script.slowStart + silence + setting.script.length * (setting.script.pace + 5);
+      return (
+        reach +
+        75_000 +
+        setting.script.slowStart +
+        silence +
+        setting.script.length * (setting.script.pace + 5)
+      );
     },
     async run() {
       const longest = Math.max(0, ...goals.map(({ bound }) => bound));

@@ -56,7 +56,7 @@ export interface Link {
   readonly up: Set<Tamper>;
   /** Refuses an address with 4401 as soon as the connection is open. */
   refusesUrl(url: string): boolean;
-  WebSocketOf(page: Host): new (url: string) => WebSocketLike;
+  socketsOf(page: Host): new (url: string) => WebSocketLike;
   /** The open line of a page, the newest of all without one. */
   current(page?: Host): Line | undefined;
   onDial(listener: (page: Host, line: Line) => void): void;
@@ -78,7 +78,9 @@ export function createLink(timeline: Timeline, trace: (text: () => string) => vo
   const tamper = (set: Set<Tamper>, frame: string, line: Line) => {
     let frames: (string | ArrayBuffer)[] = [frame];
     for (const one of set) {
-      frames = frames.flatMap((data) => (typeof data === 'string' ? (one(data, line) ?? [data]) : data));
+      frames = frames.flatMap((data) =>
+        typeof data === 'string' ? (one(data, line) ?? [data]) : data,
+      );
     }
     return frames;
   };
@@ -283,13 +285,13 @@ export function createLink(timeline: Timeline, trace: (text: () => string) => vo
     down,
     up,
     refusesUrl: () => false,
-    WebSocketOf: (page) =>
-      function Socket(url: string): WebSocketLike {
-        const { line, socket } = open(url, page);
+    socketsOf: (page) =>
+      function socket(url: string): WebSocketLike {
+        const { line, socket: made } = open(url, page);
         lines.push(line);
         trace(() => `#${lines.length} is dialled: ${url}`);
         dialled(page, line);
-        return socket;
+        return made;
       } as never,
     current(page) {
       for (let index = lines.length - 1; index >= 0; index--) {

@@ -25,7 +25,8 @@ export function createStore(host: Host, truth: Truth): Store {
   const firsts = new Map<string, number>();
   const readers = new Map<string, Set<AbortController>>();
 
-  const lost = (runId: string) => new RunSocketError('run-lost', `The log of run ${runId} is gone.`);
+  const lost = (runId: string) =>
+    new RunSocketError('run-lost', `The log of run ${runId} is gone.`);
 
   async function append(runId: string, epoch: string, events: readonly unknown[]) {
     if (evicted.has(runId)) throw lost(runId);
@@ -34,7 +35,11 @@ export function createStore(host: Host, truth: Truth): Store {
     return next;
   }
 
-  async function end(runId: string, epoch: string, status: Exclude<Execution['status'], 'running'>) {
+  async function end(
+    runId: string,
+    epoch: string,
+    status: Exclude<Execution['status'], 'running'>,
+  ) {
     await inner.end(runId, epoch, status);
     const execution = executions.get(runId);
     if (execution?.status === 'running') execution.status = status;

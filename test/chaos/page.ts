@@ -9,7 +9,7 @@ import { checkDials, checkRestored, checkView } from './assertions.ts';
 import type { Disk } from './disk.ts';
 import type { Host } from './timeline.ts';
 import { type Execution, lookOf } from './truth.ts';
-import type { World } from './world.ts';
+import { thrown, type World } from './world.ts';
 
 /** One agent on a page, and what was seen of it. */
 export interface View {
@@ -44,6 +44,8 @@ export interface Page {
   sleptAt: number;
   /** Its program runs. */
   readonly isActive: boolean;
+  /** When it dials next, in the time of the world. */
+  retryAt: number;
   /** How often the socket was given up for its silence since a frame came. */
   idleSwaps: number;
   /** The server has said hello on the connection. */
@@ -62,9 +64,6 @@ export interface Page {
   close(crash: boolean): void;
 }
 
-/** What the throwing listeners throw. */
-export const thrown = new Error('thrown by a listener');
-
 /** Open a tab; `previous` is the page that it replaces or copies. */
 export function openPage(world: World, disk: Disk, previous?: Page): Page {
   const { setting, timeline, link } = world;
@@ -72,7 +71,7 @@ export function openPage(world: World, disk: Disk, previous?: Page): Page {
   const fake = createFakePage(locks && { locks });
   const globals = { ...fake.globals } as Record<string, unknown>;
   const host = timeline.host(globals as never, previous?.host);
-  globals.WebSocket = link.WebSocketOf(host);
+  globals.WebSocket = link.socketsOf(host);
   const storage = disk.storage(host, setting.storageDelay);
   Object.defineProperty(globals, 'sessionStorage', {
     get() {
@@ -98,6 +97,7 @@ export function openPage(world: World, disk: Disk, previous?: Page): Page {
           page.idleSwaps = 0;
           page.isGreeted ||= (record.data as { type?: unknown } | null)?.type === 'hello';
         }
+        if (record.type === 'retry') page.retryAt = timeline.now() + record.delay;
         if (record.type === 'state') {
           const { state } = record;
           world.trace(() => `   client ${state.status} attempt ${state.attempt}`);
@@ -135,6 +135,7 @@ export function openPage(world: World, disk: Disk, previous?: Page): Page {
     get isActive() {
       return host.isAlive && !host.isFrozen && !page.isHidden;
     },
+    retryAt: 0,
     idleSwaps: 0,
     isGreeted: false,
     reconnects: true,

@@ -30,8 +30,7 @@ export function createSchedule(seed: number, profile: Profile = profileOf(seed))
   // Small seeds give numbers alike at first.
   for (let i = 0; i < 4; i++) random();
   const setting = createSetting(profile, random);
-  const count =
-    profile === 'deep' ? 200 : 22 + Math.floor(random() * 9);
+  const count = profile === 'deep' ? 240 : 30 + Math.floor(random() * 10);
   return { seed, profile, setting, faults: createFaults(setting, count, random) };
 }
 

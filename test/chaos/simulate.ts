@@ -53,7 +53,13 @@ export async function simulate(schedule: Schedule, isTraced = false): Promise<Ou
   };
 }
 
-function endOf({ status, error }: { readonly status: string; readonly error?: { readonly code?: string } }) {
+function endOf({
+  status,
+  error,
+}: {
+  readonly status: string;
+  readonly error?: { readonly code?: string };
+}) {
   return status === 'error' ? `error ${error?.code}` : status;
 }
 
@@ -67,7 +73,10 @@ function goOn({ page, runs }: World) {
 
 const isOver = (view: View) => {
   const { status, error, runId } = view.agent.getSnapshot();
-  return (status !== 'running' && error?.code !== 'closed') || (runId !== undefined && mayStay(view, runId));
+  return (
+    (status !== 'running' && error?.code !== 'closed') ||
+    (runId !== undefined && mayStay(view, runId, false))
+  );
 };
 
 async function end(world: World): Promise<number | undefined> {
@@ -130,7 +139,7 @@ async function leave(world: World) {
       page.client.close();
     }
   }
-  await timeline.run(timeline.now() + 2_000);
+  await timeline.run(timeline.now() + 2_000 + 20 * (world.setting.storageDelay ?? 0));
   for (const page of left) checkClean(page);
   checkQuiet(world);
 }

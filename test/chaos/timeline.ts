@@ -107,7 +107,14 @@ export function createTimeline(seed: number): Timeline {
     isNetwork: boolean,
   ): () => void {
     const wait = Math.min(Math.max(ms, 0) || 0, 2 ** 31 - 1);
-    const entry: Entry = { at: time + wait, serial: ++serial, task, owner, isNetwork, isOff: false };
+    const entry: Entry = {
+      at: time + wait,
+      serial: ++serial,
+      task,
+      owner,
+      isNetwork,
+      isOff: false,
+    };
     push(entry);
     const counts = owner && !isNetwork;
     if (counts) owner.timers++;
@@ -179,7 +186,12 @@ export function createTimeline(seed: number): Timeline {
           if (!owner.isFrozen) return;
           owner.isFrozen = false;
           const late = owner.late.splice(0);
-          late.sort((a, b) => Number(a.isNetwork !== networkFirst) - Number(b.isNetwork !== networkFirst) || a.at - b.at || a.serial - b.serial);
+          late.sort(
+            (a, b) =>
+              Number(a.isNetwork !== networkFirst) - Number(b.isNetwork !== networkFirst) ||
+              a.at - b.at ||
+              a.serial - b.serial,
+          );
           for (const entry of late) push(Object.assign(entry, { at: time, serial: ++serial }));
         },
         kill() {

@@ -64,7 +64,10 @@ function isOf(message: AgUiMessage, prefix: string): boolean {
 }
 
 /** What of a thread the events of one run have made. */
-export function lookOf(thread: Pick<AgUiThread<unknown>, 'messages' | 'state'>, runId: string): string {
+export function lookOf(
+  thread: Pick<AgUiThread<unknown>, 'messages' | 'state'>,
+  runId: string,
+): string {
   const prefix = `${runId}:`;
   let look = '';
   for (const message of thread.messages) if (isOf(message, prefix)) look += textOf(message);
@@ -121,26 +124,43 @@ export function createTruth(): Truth {
   };
 }
 
-/** Whether a look is that of all events but some that are missing for good. */
-export function isLookWithHoles(look: string, { tag, events, missing }: Execution): number | undefined {
-  const runId = tag.slice(0, tag.indexOf(':'));
-  // What was missing may have been read before it went: try each beginning of the log whole.
-  const gaps = [...missing].sort((a, b) => a - b);
-  for (let whole = 0; whole <= gaps.length; whole++) {
-    const gone = new Set(gaps.slice(whole));
-    // A plain server cannot say where its log begins, so that nobody marks the thread.
-    for (const isMarked of [true, false]) {
-      // A run may begin on a thread that an earlier one left stale.
-      const isStale = isMarked && whole === gaps.length;
-      let thread: AgUiThread<unknown> = { ...emptyThread({ state: {} }), stale: isStale };
-      let found = look === '' ? 0 : undefined;
-      events.forEach((event, index) => {
-        if (gone.has(index)) thread = isMarked ? { ...thread, stale: true } : thread;
-        else thread = applyAgUiEvent(thread, event);
-        if (lookOf(thread, runId) === look) found = index + 1;
-      });
-      if (found !== undefined) return found;
-    }
+/** Whether the mark that an event leaves is there. */
+function isMarked(look: string, event: AgUiEvent): boolean {
+  const { messageId, toolCallId, delta } = event as {
+    readonly messageId?: string;
+    readonly toolCallId?: string;
+    readonly delta?: string | readonly { readonly path: string }[];
+  };
+  if (toolCallId !== undefined) return look.includes(`"${toolCallId}"`);
+  if (typeof delta === 'object') return look.includes(`${delta[0]?.path.slice(1)};`);
+  if (messageId === undefined) return true;
+  const from = look.indexOf(`{"id":"${messageId}"`);
+  if (from < 0) return false;
+  const content = look.slice(from, look.indexOf('}', from));
+  return content.includes(`"${delta}`) || content.includes(` ${delta}`);
+}
+
+/**
+ * How many events a look shows, if it is that of all of them but some that are missing for good;
+ * events of the state are not applied once the thread is stale.
+ */
+export function findWithHoles(
+  look: string,
+  { tag, events, missing }: Execution,
+): number | undefined {
+  const runId = tag.slice(0, tag.lastIndexOf(':'));
+  const gone = new Set([...missing].filter((n) => events[n] && !isMarked(look, events[n])));
+  // The thread may be stale from the beginning, never, or from any of the holes on.
+  const holes = [...gone].filter((n) => !gone.has(n - 1));
+  for (const from of [...holes, Infinity, -1]) {
+    let thread: AgUiThread<unknown> = { ...emptyThread({ state: {} }), stale: from < 0 };
+    let found = look === '' ? 0 : undefined;
+    events.forEach((event, index) => {
+      if (!gone.has(index)) thread = applyAgUiEvent(thread, event);
+      else if (index === from) thread = { ...thread, stale: true };
+      if (lookOf(thread, runId) === look) found = index + 1;
+    });
+    if (found !== undefined) return found;
   }
   return undefined;
 }

@@ -8,6 +8,9 @@ import type { Script } from './script.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 import { createTruth, type Truth } from './truth.ts';
 
+/** What the listeners of a page throw that throw. */
+export const thrown: Error = new Error('thrown by a listener');
+
 /** The nine things that every schedule must keep. */
 export type Assertion =
   | 'prefix'
