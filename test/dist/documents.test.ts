@@ -14,6 +14,7 @@ const documents = [
   'docs/recipes.md',
   'docs/agent-provider.md',
   'docs/server.md',
+  'docs/ag-kit.md',
 ];
 
 const read = (name: string) => {
@@ -74,6 +75,9 @@ declare module '@react-native-async-storage/async-storage' {
   };
   export default AsyncStorage;
 }
+declare module 'eventsource-parser/stream' {
+  export class EventSourceParserStream extends TransformStream<string, { data: string }> {}
+}
 declare module 'react-native' {
   export const AppState: {
     addEventListener(type: 'change', listener: (state: string) => void): { remove(): void };
@@ -83,7 +87,7 @@ declare module 'react-native' {
 
 const settings = {
   target: 'ES2022',
-  lib: ['ES2023', 'DOM', 'DOM.Iterable'],
+  lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
   module: 'ESNext',
   moduleResolution: 'Bundler',
   jsx: 'react-jsx',
@@ -98,7 +102,7 @@ beforeAll(async () => {
   consumer = await createConsumer();
   await consumer.write('given.d.ts', given);
   await consumer.write('foreign.d.ts', foreign);
-});
+}, 60_000);
 afterAll(() => consumer?.remove());
 
 /** Type-checks files; the answer is what the compiler has to say, by document and line. */
@@ -151,6 +155,7 @@ describe.each([
   'docs/recipes.md',
   'docs/agent-provider.md',
   'docs/server.md',
+  'docs/ag-kit.md',
 ])('the code in %s', (name) => {
   it('compiles against the built package', async () => {
     const project = name.replaceAll(/\W/g, '-');
