@@ -23,6 +23,21 @@ function waitFor(
   }).finally(() => stop());
 }
 
+/** Tells events before anything that the run's reader has; whoever listens, the run then goes on. */
+async function* tellFirst(
+  run: AgUiRun,
+  events: readonly AgentEvent[],
+): AsyncGenerator<AgentEvent, void, undefined> {
+  run.paused = true;
+  try {
+    yield* events;
+  } finally {
+    run.paused = false;
+    run.goOn();
+    run.wake();
+  }
+}
+
 /**
  * Execute a command on a run that is under way.
  *
@@ -43,15 +58,7 @@ export async function* executeAgUiCommand(
     const { approvalId, decision, data } = command.payload;
     const events = bridge.answer(approvalId, decision, data);
     run.key = command.idempotencyKey;
-    run.paused = true;
-    try {
-      yield* events;
-    } finally {
-      run.paused = false;
-      // The answers are given, whatever becomes of who gave the last one.
-      run.goOn();
-      run.wake();
-    }
+    yield* tellFirst(run, events);
   } else if (command.type === 'tool.retry') {
     const call = bridge.tool(command.payload.toolCallId);
     if (!call || !options.retryTool) {
@@ -63,11 +70,7 @@ export async function* executeAgUiCommand(
     run.reason = reason;
     run.cancel(bridge.phase !== 'held');
     if (bridge.phase === 'held') {
-      try {
-        yield* bridge.cancel(reason);
-      } finally {
-        run.wake();
-      }
+      yield* tellFirst(run, bridge.cancel(reason));
     } else if (current) {
       await waitFor(current.done, signal, options.cancelTimeout ?? 10_000, environment);
     }

@@ -30,6 +30,8 @@ export interface SavedAgUiRun {
   readonly key?: string | undefined;
   /** Answers of tools that the agent was not told yet. */
   readonly messages: readonly AgUiInputMessage[];
+  /** The answers that the last AG-UI run was made for, where it has not left the page. */
+  readonly unsent?: RunInput | undefined;
 }
 
 /** One AgentEvent run over the AG-UI runs that it spans: its transport, its parsing and its commands share it. */
@@ -83,6 +85,7 @@ export function createAgUiRun(
   const { runs, environment: env } = access;
   const ids = [...(saved?.ids ?? [])];
   let messages = saved?.messages ?? [];
+  let unsent = saved?.unsent;
   /** The last place whose events are told. */
   let place = saved?.place;
   let behind = saved?.behind ?? 0;
@@ -142,6 +145,8 @@ export function createAgUiRun(
   }
 
   function start(input: RunInput, id: string) {
+    // A first question that was never sent is the application's to ask again; answers are told as given.
+    if (ids.length) unsent = input;
     ids.push(id);
     try {
       agent.run(input, { runId: id });
@@ -167,6 +172,7 @@ export function createAgUiRun(
     if (id === undefined) {
       throw new RunSocketError('invalid-argument', `Run ${runId} was not sent before.`);
     }
+    if (unsent && !runs.get(id) && !signal?.aborted) agent.run(unsent, { runId: id });
     if (!runs.isOver(id) || !/^(held|end)/.test(self.bridge!.phase)) {
       listener.follow(id, place, behind);
     }
@@ -380,7 +386,14 @@ export function createAgUiRun(
     goOn,
     cancel,
     wake: look,
-    save: () => ({ ids, place, behind, key: self.key, messages }),
+    save: () => ({
+      ids,
+      place,
+      behind,
+      key: self.key,
+      messages,
+      unsent: !begun || listener.run?.getSnapshot().status === 'queued' ? unsent : undefined,
+    }),
     end,
   };
   return self;

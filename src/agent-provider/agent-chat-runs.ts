@@ -232,6 +232,8 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
           );
         }
       }
+      // Each run but the newest was being aborted for the one behind it when the page went.
+      for (const run of [...runs.values()].slice(0, -1)) run.controller.abort();
     },
     attach,
     detach(all) {

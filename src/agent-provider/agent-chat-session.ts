@@ -192,7 +192,8 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     }
     notifier.atOnce(() => {
       runs.start(input);
-      changed(true);
+      // A page that dies without a word must not forget what was asked.
+      progressed(true);
     });
   }
 

@@ -12,9 +12,9 @@ export interface RunServerLimits {
   readonly maxRunsPerPrincipal?: number;
   /** Runs that one connection follows at a time; more close it with 4429. @default 1000 */
   readonly maxFollowsPerConnection?: number;
-  /** `run`, `resume` and `cancel` that a connection may send each second, over 5 s; more close it with 4429. @default 100 */
+  /** `run`, `resume`, `cancel` and `auth` that a connection may send each second, over 5 s; more close it with 4429. @default 100 */
   readonly maxRequestsPerSecond?: number;
-  /** Bytes that may wait in a socket; its readers pause beyond, and go on from the log at half of it. @default 1 MiB */
+  /** Bytes that may wait in a socket; its readers and the answers to it wait beyond, and go on at half of it. @default 1 MiB */
   readonly maxBuffered?: number;
   /** Events of one run; the next one ends it with `RUN_ERROR`. @default 1000000 */
   readonly maxEvents?: number;
