@@ -60,15 +60,15 @@ function toInterrupt(id: string, reason: string, payload: unknown): Interrupt {
  * Whatever an AG-Kit server sends, the events are in AG-UI's order: one start, one end, nothing open
  * behind it. The ids of messages are `ag-kit:<runId>:<n>`, the same ones when the stream is read
  * again. Interrupts are held back until the end, where AG-UI has them. AG-UI events pass as they are,
- * but for a second start and what comes behind an end; a new `RUN_STARTED` goes on behind it.
+ * but for a second start and what comes behind the end.
  *
  * @example
  * const mapper = agKitToAgUi({ threadId: conversationId, runId });
  * const events = [...mapper.start(), ...stream.flatMap(mapper.push), ...mapper.end()];
  */
 export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKitToAgUi {
-  /** Whether the run is under way; undefined before it. */
-  let isRunning: boolean | undefined;
+  let isStarted = false;
+  let isOver = false;
   let count = 0;
   /** The assistant message that text and calls go to, until a result breaks it. */
   let messageId: string | undefined;
@@ -82,8 +82,9 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
   const mint = () => `ag-kit:${runId}:${count++}`;
 
   function begin(passed?: Fields) {
-    if (!isRunning) out.push({ type: 'RUN_STARTED', threadId, ...passed, runId });
-    isRunning = true;
+    // It is the run that was asked for, whatever its server calls it.
+    if (!isStarted) out.push({ type: 'RUN_STARTED', threadId, ...passed, runId });
+    isStarted = true;
   }
 
   function emit(event: Fields, more?: object) {
@@ -105,94 +106,67 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
 
   function leave(event: Fields) {
     begin();
-    // It ends this run, whatever the server calls it.
+    isOver = true;
     out.push(event.runId === undefined ? event : { ...event, runId });
-    isRunning = false;
-    messageId = undefined;
-    open.clear();
-    calls.clear();
-    interrupts.clear();
   }
 
   function finish(passed?: Fields) {
     begin();
     [...open.keys()].reverse().forEach(end);
     const pendingToolCallIds = listOf([...calls.keys()].filter((id) => !calls.get(id)));
-    const event = passed ?? {
-      type: 'RUN_FINISHED',
-      threadId,
-      runId,
-      outcome: defined({ type: 'success', pendingToolCallIds }),
-    };
+    const outcome = interrupts.size
+      ? { type: 'interrupt', interrupts: [...interrupts.values()] }
+      : defined({ type: 'success', pendingToolCallIds });
     leave(
-      interrupts.size
-        ? { ...event, outcome: { type: 'interrupt', interrupts: [...interrupts.values()] } }
-        : event,
+      passed && !interrupts.size
+        ? passed
+        : { type: 'RUN_FINISHED', threadId, runId, ...passed, outcome },
     );
   }
 
   function take(event: Fields) {
     const { type, content, toolCallId, toolCallName, delta, result, id, reason } = event;
     const call = `TOOL_CALL_END${textOf(toolCallId)}`;
-    switch (type) {
-      case '[DONE]':
-        finish();
-        break;
-      case 'text':
-        if (!isText(content) || !content) break;
-        messageId ??= mint();
-        if (!open.has(`TEXT_MESSAGE_END${messageId}`)) {
-          emit({ type: 'TEXT_MESSAGE_START', messageId }, { role: 'assistant' });
-        }
-        emit({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta: content });
-        break;
-      case 'tool-call-start':
-        if (!isText(toolCallId) || !isText(toolCallName) || calls.has(toolCallId)) break;
-        messageId ??= mint();
-        emit({ type: 'TOOL_CALL_START', toolCallId }, { toolCallName, parentMessageId: messageId });
-        break;
-      case 'tool-call-args':
-        if (isText(delta) && open.has(call)) emit({ type: 'TOOL_CALL_ARGS', toolCallId, delta });
-        break;
-      case 'tool-call-end':
-        end(call);
-        break;
-      case 'tool-result':
-        if (!isText(toolCallId) || !isText(result) || calls.get(toolCallId)) break;
-        end(call);
-        end(`TEXT_MESSAGE_END${messageId}`);
-        messageId = undefined;
-        emit({
-          type: 'TOOL_CALL_RESULT',
-          messageId: mint(),
-          toolCallId,
-          content: result,
-          role: 'tool',
-        });
-        break;
-      case 'interrupt':
-        if (!isText(id) || !isText(reason)) break;
-        begin();
-        interrupts.set(id, toInterrupt(id, reason, event.payload));
-        break;
-      case 'RUN_STARTED':
-        begin(event);
-        break;
-      case 'RUN_FINISHED':
-        finish(event);
-        break;
-      case 'RUN_ERROR':
-        leave(event);
-        break;
-      default:
-        if (/^[A-Z]/.test(type)) emit(event);
-    }
+    const isCall = isText(toolCallId);
+    if (type === '[DONE]') finish();
+    else if (type === 'text' && isText(content) && content) {
+      messageId ??= mint();
+      if (!open.has(`TEXT_MESSAGE_END${messageId}`)) {
+        emit({ type: 'TEXT_MESSAGE_START', messageId }, { role: 'assistant' });
+      }
+      emit({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta: content });
+    } else if (type === 'tool-call-start' && isCall && isText(toolCallName)) {
+      if (calls.has(toolCallId)) return;
+      messageId ??= mint();
+      emit({ type: 'TOOL_CALL_START', toolCallId }, { toolCallName, parentMessageId: messageId });
+    } else if (type === 'tool-call-args' && isText(delta) && open.has(call)) {
+      emit({ type: 'TOOL_CALL_ARGS', toolCallId, delta });
+    } else if (type === 'tool-call-end') end(call);
+    else if (type === 'tool-result' && isCall && isText(result)) {
+      if (calls.get(toolCallId)) return;
+      end(call);
+      end(`TEXT_MESSAGE_END${messageId}`);
+      messageId = undefined;
+      emit({
+        type: 'TOOL_CALL_RESULT',
+        messageId: mint(),
+        toolCallId,
+        content: result,
+        role: 'tool',
+      });
+    } else if (type === 'interrupt' && isText(id) && isText(reason)) {
+      begin();
+      interrupts.set(id, toInterrupt(id, reason, event.payload));
+    } else if (type === 'RUN_STARTED') begin(event);
+    else if (type === 'RUN_FINISHED') finish(event);
+    else if (type === 'RUN_ERROR') leave(event);
+    else if (/^[A-Z]/.test(type)) emit(event);
   }
 
   function push(event: unknown) {
     const fields = Object(isText(event) ? { type: event } : event);
     out = [];
-    if (isText(fields.type) && (isRunning !== false || fields.type === 'RUN_STARTED')) take(fields);
+    if (!isOver && isText(fields.type)) take(fields);
     return out as AgUiEvent[];
   }
 
@@ -209,7 +183,7 @@ export function agKitToAgUi({ threadId, runId, done }: AgKitToAgUiOptions): AgKi
   }
 
   return {
-    start: () => push(isRunning === undefined && { type: 'RUN_STARTED' }),
+    start: () => push({ type: 'RUN_STARTED' }),
     push,
     end: () =>
       done === 'optional'

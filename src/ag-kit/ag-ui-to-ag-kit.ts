@@ -34,13 +34,18 @@ function toInterrupt({ id, reason, metadata, ...rest }: Interrupt): SendMessageE
  *
  * @example
  * const mapper = agUiToAgKit();
- * for (const event of run) for (const one of mapper.push(event)) write(`data: ${toLine(one)}\n\n`);
+ * for await (const event of run) {
+ *   for (const one of mapper.push(event)) {
+ *     response.write(`data: ${one === '[DONE]' ? one : JSON.stringify(one)}\n\n`);
+ *   }
+ * }
  */
 export function agUiToAgKit(): AgUiToAgKit {
   let isOver = false;
   let out: (SendMessageEvent | '[DONE]')[] = [];
-  /** What waits behind a result, in order. */
-  let held: SendMessageEvent[] = [];
+  /** What waits behind a result, in order; arguments of calls that wait, too, wait with them. */
+  const held = new Set<SendMessageEvent>();
+  const parts = new Map<unknown, SendMessageEvent[]>();
   /** The calls whose arguments the client is being sent. */
   const sending = new Set<unknown>();
   /** The calls of the run, and whether their arguments are still to come. */
@@ -48,37 +53,30 @@ export function agUiToAgKit(): AgUiToAgKit {
   const answered = new Set<unknown>();
   /** Messages that are not the assistant's. */
   const foreign = new Set<unknown>();
-  /** The calls that chunks without an id go on with, by subagent; and the message. */
+  /** What chunks without an id go on with: the call, by subagent, and the message. */
   const chunked = new Map<unknown, unknown>();
-  let chunkedText: unknown;
+  let lastCall: unknown;
+  let lastText: unknown;
+
+  function sendPart(event: SendMessageEvent) {
+    out.push(event);
+    if (event.type === 'tool-call-end') sending.delete(event.toolCallId);
+  }
 
   function put(event: SendMessageEvent) {
-    // The next one is the last; no recursion, however deep calls are nested.
-    let work = [event];
-    for (let one = work.pop(); one; one = work.pop()) {
-      const { type, toolCallId } = one as Fields;
-      if ((held[0] && !sending.has(toolCallId)) || (type === 'tool-result' && sending.size)) {
-        held.push(one);
-        continue;
-      }
+    const id = (event as Fields).toolCallId;
+    if (!/args|end/.test(event.type)) held.add(event);
+    else if (sending.has(id)) sendPart(event);
+    else parts.get(id)?.push(event);
+    if (event.type === 'tool-call-start') parts.set(id, []);
+    for (const one of held) {
+      if (one.type === 'tool-result' && sending.size) break;
+      held.delete(one);
       out.push(one);
-      if (type === 'tool-call-start') sending.add(toolCallId);
-      if (type === 'tool-call-end' && sending.delete(toolCallId) && !sending.size) {
-        work = work.concat(held.reverse());
-        held = [];
-      }
+      if (one.type !== 'tool-call-start') continue;
+      sending.add(one.toolCallId);
+      parts.get(one.toolCallId)?.forEach(sendPart);
     }
-  }
-
-  function say(id: unknown, role: unknown, delta: unknown) {
-    if (role !== undefined && role !== 'assistant') foreign.add(id);
-    if (isText(delta) && delta && !foreign.has(id)) put({ type: 'text', content: delta });
-  }
-
-  function startCall(toolCallId: unknown, toolCallName: unknown) {
-    if (!isText(toolCallId) || !isText(toolCallName) || calls.has(toolCallId)) return;
-    calls.set(toolCallId, true);
-    put({ type: 'tool-call-start', toolCallId, toolCallName });
   }
 
   function endCall(id: unknown) {
@@ -87,73 +85,50 @@ export function agUiToAgKit(): AgUiToAgKit {
     put({ type: 'tool-call-end', toolCallId: id as string });
   }
 
-  function take(event: Fields) {
-    const { type, role, messageId, toolCallId, toolCallName, subagentRunId, delta } = event;
-    const isCallChunk = type === 'TOOL_CALL_CHUNK';
-    // A chunk that names neither goes on with the only call there is.
-    const lane =
-      isCallChunk && (toolCallId ?? subagentRunId) === undefined && chunked.size === 1
-        ? [...chunked.keys()][0]
-        : subagentRunId;
-    const last = chunked.get(lane);
-    const callId = toolCallId ?? last;
-    if (
-      isCallChunk ? callId !== last : /^(TEXT_|TOOL_|STATE_|STEP_|REASONING_[^E]|CUSTOM)/.test(type)
-    ) {
-      // What ends the chunks of a call is AG-UI's rule.
-      chunked.delete(lane);
-      endCall(last);
+  function takeText({ messageId, role, delta }: Fields) {
+    lastText = messageId ?? lastText;
+    if (role !== undefined && role !== 'assistant') foreign.add(lastText);
+    if (isText(delta) && delta && !foreign.has(lastText)) put({ type: 'text', content: delta });
+  }
+
+  function takeCall({ type, toolCallId, toolCallName, subagentRunId, delta, content }: Fields) {
+    const id = toolCallId ?? chunked.get(subagentRunId) ?? lastCall;
+    if (!isText(id)) return;
+    // Where it ends, nobody says of a call in chunks: it does with its result, or with the run.
+    if (/CHUNK/.test(type)) {
+      lastCall = id;
+      chunked.set(subagentRunId, id);
     }
-    if (isCallChunk) {
-      chunked.set(lane, callId);
-      startCall(callId, toolCallName);
+    if (isText(toolCallName) && !calls.has(id)) {
+      calls.set(id, true);
+      put({ type: 'tool-call-start', toolCallId: id, toolCallName });
     }
-    switch (type) {
-      case 'TEXT_MESSAGE_CHUNK':
-        chunkedText = messageId ?? chunkedText;
-        say(chunkedText, role, delta);
-        break;
-      case 'TEXT_MESSAGE_START':
-      case 'TEXT_MESSAGE_CONTENT':
-        say(messageId, role, delta);
-        break;
-      case 'TOOL_CALL_CHUNK':
-      case 'TOOL_CALL_ARGS':
-        if (calls.get(callId) && isText(delta))
-          put({ type: 'tool-call-args', toolCallId: callId as string, delta });
-        break;
-      case 'TOOL_CALL_START':
-        startCall(toolCallId, toolCallName);
-        break;
-      case 'TOOL_CALL_END':
-        endCall(toolCallId);
-        break;
-      case 'TOOL_CALL_RESULT':
-        endCall(toolCallId);
-        if (!isText(toolCallId) || answered.has(toolCallId)) break;
-        answered.add(toolCallId);
-        put({ type: 'tool-result', toolCallId, result: flattenResult(event.content) });
-        break;
-      case 'RUN_FINISHED': {
-        const { interrupts } = Object(event.outcome);
-        isOver = true;
+    if (isText(delta) && calls.get(id)) put({ type: 'tool-call-args', toolCallId: id, delta });
+    if (/END|RESULT/.test(type)) endCall(id);
+    if (!/RESULT/.test(type) || answered.has(id)) return;
+    answered.add(id);
+    put({ type: 'tool-result', toolCallId: id, result: flattenResult(content) });
+  }
+
+  return {
+    push(event) {
+      const { type, outcome, message, code } = Object(event);
+      out = [];
+      if (isOver) return out;
+      if (/^TEXT_M/.test(type)) takeText(event as never);
+      if (/^TOOL_C/.test(type)) takeCall(event as never);
+      isOver = /^RUN_[FE]/.test(type);
+      if (type === 'RUN_ERROR') {
+        throw Object.assign(new Error(textOf(message) || 'Run failed'), { code });
+      }
+      if (isOver) {
+        const { interrupts } = Object(outcome);
         [...calls.keys()].forEach(endCall);
         for (const one of Array.isArray(interrupts) ? interrupts : []) {
           if (isText(one?.id)) out.push(toInterrupt(one));
         }
         out.push('[DONE]');
-        break;
       }
-      case 'RUN_ERROR':
-        isOver = true;
-        throw Object.assign(new Error(textOf(event.message) || 'Run failed'), { code: event.code });
-    }
-  }
-
-  return {
-    push(event) {
-      out = [];
-      if (!isOver && isText(event?.type)) take(event as unknown as Fields);
       return out;
     },
   };

@@ -1,12 +1,12 @@
 import type { AgUiTool, RunAgentInput } from '../ag-ui/input.ts';
 import type { ResumeEntry } from '../ag-ui/interrupts.ts';
-import type { AgUiMessage } from '../ag-ui/messages.ts';
+import type { AgUiMessage, AssistantMessage, ToolMessage } from '../ag-ui/messages.ts';
 import { findById, listOf } from '../ag-ui/thread-edits.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { joinText } from './content.ts';
 import { defined } from './defined.ts';
 import { parseJson } from './parse-json.ts';
-import type { AssistantMessage, ClientMessage, SendMessageInput, Tool } from './types.ts';
+import type { ClientMessage, SendMessageInput, Tool } from './types.ts';
 
 /** How requests are written. */
 export interface SendMessageInputOptions {
@@ -16,32 +16,26 @@ export interface SendMessageInputOptions {
   readonly cancelPayload?: unknown;
 }
 
-function toClientMessage(message: AgUiMessage): ClientMessage | undefined {
-  const { role } = message;
-  const content = joinText(message.content);
-  switch (role) {
-    case 'activity':
-    case 'reasoning':
-      return undefined;
-    case 'assistant':
-      return defined<AssistantMessage>({
-        role,
-        content: message.content == null ? undefined : content,
-        toolCalls: message.toolCalls?.map(({ id, type, function: { name, arguments: text } }) => ({
-          id,
-          type,
-          function: { name, arguments: text },
-        })),
-      } as AssistantMessage);
-    case 'tool': {
-      const { toolCallId, error } = message;
-      // The application's own tool has its error in the content already.
-      const more = error && !content.includes(error) ? (content && '\n') + error : '';
-      return { role, content: content + more, toolCallId };
-    }
-    default:
-      return { role: role === 'developer' ? 'system' : role, content };
-  }
+function toClientMessages(message: AgUiMessage): ClientMessage[] {
+  const { role, content, toolCallId, toolCalls, error } = message as Pick<AgUiMessage, 'role'> &
+    Partial<Pick<ToolMessage, 'content' | 'toolCallId' | 'error'>> &
+    Pick<AssistantMessage, 'toolCalls'>;
+  if (/^(activity|reasoning)$/.test(role)) return [];
+  const text = joinText(content);
+  // The application's own tool has its error in the content already.
+  const more = error && !text.includes(error) ? (text && '\n') + error : '';
+  return [
+    defined({
+      role: role === 'developer' ? 'system' : role,
+      content: content == null ? undefined : text + more,
+      toolCallId,
+      toolCalls: toolCalls?.map(({ id, type, function: { name, arguments: args } }) => ({
+        id,
+        type,
+        function: { name, arguments: args },
+      })),
+    }) as ClientMessage,
+  ];
 }
 
 /** A tool's JSON Schema, also that of a schema object which can tell it (Standard JSON Schema). */
@@ -75,7 +69,7 @@ export function toSendMessageInput(
     throw new RunSocketError('unsupported', 'AG-Kit cannot cancel an interrupt.');
   }
   const start = findById(input.messages, cursor) + 1;
-  const messages = input.messages.slice(start).flatMap((message) => toClientMessage(message) ?? []);
+  const messages = input.messages.slice(start).flatMap(toClientMessages);
   const tools = input.tools.map(
     ({ name, description, parameters }): Tool => ({
       name,

@@ -35,10 +35,7 @@ export function chatOf(events: readonly (SendMessageEvent | '[DONE]')[]): Chat {
     messages.push(made);
     return made;
   };
-  const callOf = (id: string) =>
-    messages
-      .flatMap((message) => (message.role === 'assistant' ? message.toolCalls : []))
-      .find((call) => call.id === id);
+  const calls = new Map<string, ChatToolCall>();
   for (const event of events) {
     if (chat.done) throw new Error('An event behind [DONE].');
     if (event === '[DONE]') {
@@ -49,31 +46,32 @@ export function chatOf(events: readonly (SendMessageEvent | '[DONE]')[]): Chat {
       case 'text':
         assistant().content += event.content;
         break;
-      case 'tool-call-start':
-        if (callOf(event.toolCallId)) throw new Error('A call that started twice.');
-        assistant().toolCalls.push({
-          id: event.toolCallId,
-          name: event.toolCallName,
-          arguments: '',
-          state: 'input-streaming',
-        });
+      case 'tool-call-start': {
+        const { toolCallId: id, toolCallName: name } = event;
+        if (calls.has(id)) throw new Error('A call that started twice.');
+        const call: ChatToolCall = { id, name, arguments: '', state: 'input-streaming' };
+        calls.set(id, call);
+        assistant().toolCalls.push(call);
         break;
+      }
       case 'tool-call-args': {
         const last = messages.at(-1);
+        const call = calls.get(event.toolCallId);
         if (last?.role !== 'assistant') throw new Error('Last message is not an assistant message');
-        const call = last.toolCalls.find(({ id }) => id === event.toolCallId);
-        if (call?.state !== 'input-streaming') throw new Error('Arguments of no open call.');
+        if (call?.state !== 'input-streaming' || !last.toolCalls.includes(call)) {
+          throw new Error('Arguments of no open call.');
+        }
         call.arguments += event.delta;
         break;
       }
       case 'tool-call-end': {
-        const call = callOf(event.toolCallId);
+        const call = calls.get(event.toolCallId);
         if (call?.state !== 'input-streaming') throw new Error('The end of no open call.');
         call.state = 'input-available';
         break;
       }
       case 'tool-result': {
-        const call = callOf(event.toolCallId);
+        const call = calls.get(event.toolCallId);
         if (call) call.state = 'output-available';
         messages.push({ role: 'tool', toolCallId: event.toolCallId, content: event.result });
         break;

@@ -280,14 +280,14 @@ describe('chunks', () => {
     expect(map(...run)).toEqual([text('a'), text('b')]);
   });
 
-  it('of a call start it and end it where something else begins', () => {
+  it('of a call start it; it ends with its result or with the run', () => {
     const run = [
       chunk({ toolCallId: 'a', toolCallName: 'find', delta: '{' }),
       chunk({ delta: '}' }),
       chunk({ toolCallId: 'b', toolCallName: 'pay' }),
       say('x'),
-      chunk({ toolCallId: 'c', toolCallName: 'find' }),
-      callResult('c'),
+      callResult('b'),
+      callResult('a'),
       chunk({ toolCallId: 'd', toolCallName: 'find', delta: '1' }),
       finished(),
     ];
@@ -295,13 +295,12 @@ describe('chunks', () => {
       start('a'),
       args('a', '{'),
       args('a', '}'),
-      end('a'),
       start('b', 'pay'),
-      end('b'),
       text('x'),
-      start('c'),
-      end('c'),
-      result('c'),
+      end('b'),
+      end('a'),
+      result('b'),
+      result('a'),
       start('d'),
       args('d', '1'),
       end('d'),
@@ -309,17 +308,18 @@ describe('chunks', () => {
     ]);
   });
 
-  it('of subagents do not end each other', () => {
+  it('of subagents go on each with its own call, or with the one that they name', () => {
     const run = [
       chunk({ toolCallId: 'a', toolCallName: 'find', subagentRunId: 's' }),
       chunk({ toolCallId: 'b', toolCallName: 'find', subagentRunId: 't' }),
       chunk({ delta: '1', subagentRunId: 's' }),
       chunk({ delta: '2', subagentRunId: 't' }),
       chunk({ delta: '3', toolCallId: 'a' }),
+      chunk({ delta: '4' }),
       finished(),
     ];
     expect(chatOf(map(...run) as never).messages).toMatchObject([
-      { toolCalls: [{ arguments: '13' }, { arguments: '2' }] },
+      { toolCalls: [{ arguments: '134' }, { arguments: '2' }] },
     ]);
   });
 
@@ -327,18 +327,9 @@ describe('chunks', () => {
     const run = [
       chunk({ toolCallId: 'a', toolCallName: 'find', subagentRunId: 's' }),
       chunk({ delta: '1' }),
-      chunk({ toolCallId: 'b', toolCallName: 'find', subagentRunId: 't' }),
-      chunk({ delta: 'unclear' }),
       finished(),
     ];
-    expect(map(...run)).toEqual([
-      start('a'),
-      args('a', '1'),
-      start('b'),
-      end('a'),
-      end('b'),
-      '[DONE]',
-    ]);
+    expect(map(...run)).toEqual([start('a'), args('a', '1'), end('a'), '[DONE]']);
   });
 
   it('that belong to nothing are skipped', () => {
