@@ -76,12 +76,14 @@ inChromium('a page in the back/forward cache', () => {
       await page.goBack(asItComes);
       await untilShown(stage, page, runId);
       // In the cache it is frozen, too, at once or later.
-      const life = await tell(page, (chaos) => chaos.life);
+      const { life, closes } = await tell(page, ({ life, closes }) => ({ life, closes }));
       expect(life.filter((event) => event.startsWith('page'))).toEqual([
         'pageshow false',
         'pagehide true',
         'pageshow true',
       ]);
+      // The page has closed it, before the browser did.
+      expect(closes).toEqual(['1000 pagehide']);
       stage.resume();
       await expectWhole(stage, page, runId);
       expect(heard).toMatchObject({ sockets: { length: 2 }, sent: ['run', 'resume'] });
