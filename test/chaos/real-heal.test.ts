@@ -63,6 +63,7 @@ describe.each(['plain', 'v1'] as const)('the next event of a %s server is applie
       await wakeUps[name]?.(page, stage);
       expect(await say()).toBe(0);
       expect(stage.proxy.accepted).toBe(accepted + 1);
+      expect(page.mostSockets).toBe(1);
     }
     page.close();
   });
