@@ -134,6 +134,15 @@ describe('a stream', () => {
     ]);
   });
 
+  it('ends a call before its result', () => {
+    expect(map([start('c'), result('c')]).map(({ type }) => type)).toEqual([
+      'RUN_STARTED',
+      'TOOL_CALL_START',
+      'TOOL_CALL_END',
+      'TOOL_CALL_RESULT',
+    ]);
+  });
+
   it('takes the result of a call that an earlier run made', () => {
     const { messages } = reduceAll(...map([result('old', 'done'), text('Good.'), '[DONE]']));
     expect(messages).toMatchObject([

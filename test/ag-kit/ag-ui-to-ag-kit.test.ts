@@ -182,6 +182,26 @@ describe('calls', () => {
     ]);
   });
 
+  it('that wait themselves take no arguments behind their end', () => {
+    const run = [
+      callStart('a'),
+      callResult('x'),
+      callStart('b'),
+      callArgs('b', '1'),
+      callEnd('b'),
+      callArgs('b', 'late'),
+      callEnd('a'),
+    ];
+    expect(map(...run)).toEqual([
+      start('a'),
+      end('a'),
+      result('x'),
+      start('b'),
+      args('b', '1'),
+      end('b'),
+    ]);
+  });
+
   it('keep back nothing once no arguments stream', () => {
     const { push } = agUiToAgKit();
     const steps = [callStart('a'), callEnd('a'), callResult('a'), say('x')] as never[];
