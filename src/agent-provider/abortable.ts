@@ -4,6 +4,17 @@ import type { BaseEnvironment } from '../internal/environment.ts';
 export const isAbortError = (error: unknown): boolean =>
   (error as { readonly name?: unknown } | null | undefined)?.name === 'AbortError';
 
+/** What an error says; anything may be thrown, also what is no text at all. */
+export function messageOf(error: unknown, fallback: string): string {
+  try {
+    return String(
+      (error as { readonly message?: unknown } | undefined)?.message || error || fallback,
+    );
+  } catch {
+    return fallback;
+  }
+}
+
 /** The error that an abort is told as: its reason, or an AbortError with the reason as its cause. */
 export function toAbortError({ reason }: AbortSignal): unknown {
   if (isAbortError(reason)) return reason;

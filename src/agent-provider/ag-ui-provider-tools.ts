@@ -1,3 +1,4 @@
+import { messageOf } from './abortable.ts';
 import type { AgUiClientTool } from './ag-ui-provider-types.ts';
 import type { AgUiBridge } from './bridge-types.ts';
 
@@ -32,7 +33,7 @@ async function answer(
     const content = typeof result === 'string' ? result : (JSON.stringify(result) ?? '');
     return { call, answer: { result }, message: { content } };
   } catch (error) {
-    const message = String((error as Error | undefined)?.message || error || 'The tool failed.');
+    const message = messageOf(error, 'The tool failed.');
     return { call, answer: { error: { message } }, message: { content: message, error: message } };
   }
 }

@@ -82,7 +82,9 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
   // A run that nobody reads gives way to the next one of its session.
   function register(run: AgUiRun) {
     for (const one of [...runs]) {
-      if (isOf(one, run) || (one.sessionId === run.sessionId && !one.reading)) one.end();
+      if (one !== run && (isOf(one, run) || (one.sessionId === run.sessionId && !one.reading))) {
+        one.end();
+      }
     }
     runs.add(run);
   }
@@ -105,16 +107,17 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
   };
 
   // Asked again, a question is another message.
-  function toRunInput(run: AgUiRun, input: AgUiProviderInput, known: readonly string[]): RunInput {
+  function toRunInput(run: AgUiRun, input: AgUiProviderInput, ids: readonly string[]): RunInput {
     const { prompt, messages = [], ...rest } = (input ?? {}) as RunInput & { prompt?: string };
     const { randomId } = getAgentAccess(run.agent).environment;
     const asked: AgUiInputMessage[] = [...messages];
+    const known = new Set(ids);
     if (prompt !== undefined) asked.push({ role: 'user', content: prompt });
     return {
       ...rest,
       messages: asked.map((message) => ({
         ...message,
-        id: message.id === undefined || known.includes(message.id) ? randomId() : message.id,
+        id: message.id === undefined || known.has(message.id) ? randomId() : message.id,
       })),
     };
   }
@@ -142,7 +145,7 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
         find((run) =>
           request
             ? isOf(run, request)
-            : !isRecord(cursor) || run.owns((cursor as unknown as AgUiCursor).runId),
+            : isRecord(cursor) && run.owns((cursor as unknown as AgUiCursor).runId),
         ).read(signal),
     },
     createContext: (given) => createRun(given),

@@ -1,6 +1,7 @@
 import type { Environment } from '../internal/environment.ts';
 import { equalJson } from '../internal/equal-json.ts';
 import { RunSocketError } from '../internal/errors.ts';
+import { messageOf } from './abortable.ts';
 import { getLastSequence } from './agent-chat-openers.ts';
 import type { AgentChatRuns } from './agent-chat-runs.ts';
 import type { AgentActionResult, AgentActions, AgentCommandError } from './chat-types.ts';
@@ -38,14 +39,11 @@ function refuse(message: string): never {
 
 function toCommandError(cause: unknown, aborted: boolean): AgentCommandError {
   if (aborted) return { ...interrupted, cause };
-  const { message, retryable } = (cause ?? {}) as {
-    readonly message?: unknown;
-    readonly retryable?: unknown;
-  };
+  const { retryable } = (cause ?? {}) as { readonly retryable?: unknown };
   const known = cause instanceof AgentCommandRunnerError;
   return {
     code: known ? cause.code : 'provider_error',
-    message: String(message || cause || 'The command failed.'),
+    message: messageOf(cause, 'The command failed.'),
     retryable: !known && retryable === true,
     cause,
   };

@@ -1,4 +1,5 @@
 import type { Environment } from '../internal/environment.ts';
+import { messageOf } from './abortable.ts';
 import { createAgentChatEvents } from './agent-chat-events.ts';
 import type { AgentChatOptions, AgentCheckpoint, AgentConnectionState } from './chat-types.ts';
 import type { AgentError, AgentEvent } from './event-types.ts';
@@ -69,13 +70,10 @@ const own = <Value>(record: Readonly<Record<string, Value>>, key: string): Value
 const lost = (message: string): AgentError => ({ code: 'run-lost', message });
 
 function toAgentError(error: unknown): AgentError {
-  const { code, message } = (error ?? {}) as {
-    readonly code?: unknown;
-    readonly message?: unknown;
-  };
+  const { code } = (error ?? {}) as { readonly code?: unknown };
   return {
     ...(typeof code === 'string' && { code }),
-    message: String(message || error || 'The run failed.'),
+    message: messageOf(error, 'The run failed.'),
   };
 }
 

@@ -58,9 +58,11 @@ export function driveAgentProvider<Input, Request, Chunk, Context>(
     async follow(core) {
       if (lost) return 'unrecoverable';
       const { context, signal, tell } = core;
-      const request = resume
-        ? (before?.request as Request | undefined)
-        : provider.prepareRequest(input, context);
+      // Where no cursor names the run, its request does.
+      const request =
+        before || cursor !== undefined
+          ? (before?.request as Request | undefined)
+          : provider.prepareRequest(input, context);
       if (Object(context) === context) kept.set(context as object, { sequence, request });
       let again = !!resume;
       tell(onConnection, again ? 'reconnecting' : 'connecting');
