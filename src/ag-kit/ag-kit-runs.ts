@@ -33,7 +33,7 @@ interface Sent {
  * last run that it answered on this page. Several threads may share the options.
  *
  * An answer to an interrupt goes with the messages that were added to it; on a page that was loaded
- * since the question it goes alone, as AG-Kit's own client sends it.
+ * since the question it goes alone, as AG-Kit's own client sends it, unless it cancels.
  *
  * @example
  * const agent = createAgUiAgent(client, { ...agKitRuns() });

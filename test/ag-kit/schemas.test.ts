@@ -45,12 +45,14 @@ describe('the schemas', () => {
   it.each<[Name, unknown]>([
     ['systemMessageSchema', { role: 'system', content: '' }],
     ['userMessageSchema', user],
-    ['toolMessageSchema', { role: 'tool', content: 'x', toolCallId: '' }],
+    ['userMessageSchema', { role: 'user', content: '' }],
+    ['toolMessageSchema', { role: 'tool', content: '', toolCallId: '' }],
     ['assistantMessageSchema', { role: 'assistant' }],
     ['assistantMessageSchema', { role: 'assistant', content: 'x', toolCalls: [call] }],
     ['assistantMessageSchema', { role: 'assistant', content: undefined, toolCalls: [] }],
     ['clientMessageSchema', { role: 'tool', content: 'x', toolCallId: 'c' }],
     ['toolSchema', tool],
+    ['toolSchema', { name: '', description: '', parameters: 0 }],
     ['toolSchema', { ...tool, parameters: '{"type":"object"}' }],
     ['toolSchema', { ...tool, parameters: null }],
     ['sendMessageInputSchema', { conversationId: '' }],
@@ -69,7 +71,7 @@ describe('the schemas', () => {
     ['sendMessageEventSchema', { type: 'tool-call-args', toolCallId: 'c', delta: '{' }],
     ['sendMessageEventSchema', { type: 'tool-call-end', toolCallId: 'c' }],
     ['sendMessageEventSchema', { type: 'tool-result', toolCallId: 'c', result: 'r' }],
-    ['sendMessageEventSchema', { type: 'interrupt', id: 'i', reason: 'r', payload: null }],
+    ['sendMessageEventSchema', { type: 'interrupt', id: '', reason: '', payload: null }],
   ])('%s takes %j as it is', (name, value) => {
     expect(check(name, value)).toEqual({ success: true, data: value });
   });
