@@ -13,6 +13,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     profile: { type: 'string', default: '' },
     jobs: { type: 'string', default: String(availableParallelism()) },
+    // Ends with the first failure.
+    bail: { type: 'boolean', default: false },
     // How many failures are shrunk and shown with their trace, by each job.
     show: { type: 'string', default: '1' },
   },
@@ -45,6 +47,10 @@ const total = createTally();
 let wrong = 0;
 const start = Date.now();
 let shown = start;
+const children = [];
+process.on('exit', () => {
+  for (const child of children) child.kill();
+});
 
 function progress() {
   const seconds = (Date.now() - start) / 1000;
@@ -59,6 +65,7 @@ function hear(line) {
   if (message.type === 'failed') {
     wrong++;
     console.log(`\nWRONG ${message.text}\n`);
+    if (values.bail) process.exit(1);
   } else if (message.type === 'tally') addTally(total, message.tally);
   if (Date.now() - shown < 10_000) return;
   shown = Date.now();
@@ -72,6 +79,7 @@ const results = await Promise.all(
     const child = spawn(process.execPath, [join(outdir, 'main.mjs'), ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
+    children.push(child);
     const lines = createInterface({ input: child.stdout });
     lines.on('line', hear);
     return new Promise((resolve) => {

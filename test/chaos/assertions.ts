@@ -145,7 +145,9 @@ export function checkRestored(view: View, old: View | undefined): void {
   const { world, disk, host } = page;
   const { threadId } = world.setting;
   const { runId, status } = agent.getSnapshot();
-  if (disk.mode === 'denied') return;
+  // Slow storage may have been read while something was wrong with it.
+  if (disk.mode === 'denied' || (disk.isTouched && world.setting.storageDelay !== undefined))
+    return;
   const now = host.environment.now();
   const stored = (disk.read(name) ?? []).filter(
     (one) => threadId !== undefined || now - one.sentAt <= day,
@@ -229,27 +231,31 @@ function checkEnd(view: View): void {
  * A plain server that has lost a run, or what makes it go on, says nothing about it for ever. Nor does
  * one that never got a start which a dead connection swallowed, until that connection breaks.
  */
-export function mayStay({ page }: View, runId: string, isSettled: boolean): boolean {
+export function mayStay({ page, seen }: View, runId: string, isSettled: boolean): boolean {
   const { setting, truth } = page.world;
   const { incidents, executions } = truth.run(runId);
   if (isSettled && !executions.length && setting.server !== 'v1') return true;
   return (
     setting.server === 'bare' &&
-    setting.silenceTimeout === undefined &&
+    (setting.silenceTimeout === undefined || (isSettled && !seen?.events)) &&
     (incidents.has('producer-lost') || incidents.has('log-lost') || incidents.has('evicted'))
   );
 }
 
-/** Assertion 4: what somebody aborted is stopped at the server, if a page that knew of it was there. */
+/** The runs that somebody aborted on a page that is still there, and that go on at the server. */
+export function findGoingOn(world: World): readonly string[] {
+  return world.page.views.flatMap(({ frozen, isAway, page }) => {
+    const isExcused =
+      isAway || page.disk.isTouched || page.client.getSnapshot().status === 'closed';
+    const last = frozen && !isExcused ? world.truth.last(frozen.runId) : undefined;
+    return frozen && last?.isAlive && last.status === 'running' ? [frozen.runId] : [];
+  });
+}
+
+/** Assertion 4, once the server could be reached. */
 export function checkCancelled(world: World): void {
-  for (const view of world.page.views) {
-    const { frozen, page } = view;
-    if (!frozen || view.isAway || page.disk.isTouched) continue;
-    if (page.client.getSnapshot().status === 'closed') continue;
-    const last = world.truth.last(frozen.runId);
-    if (last?.isAlive && last.status === 'running') {
-      world.fail('cancel', `${frozen.runId} was aborted and goes on at the server`);
-    }
+  for (const runId of findGoingOn(world)) {
+    world.fail('cancel', `${runId} was aborted and goes on at the server`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { between, type FaultKind, pick } from './fault.ts';
-import { openPage } from './page.ts';
+import { openPage, queueLimit } from './page.ts';
 import type { World } from './world.ts';
 
 const day = 24 * 60 * 60 * 1000;
@@ -19,6 +19,8 @@ function reload(world: World, crash: boolean) {
   const { page } = world;
   page.host.thaw(false);
   page.close(crash);
+  // The queue is the page's.
+  world.notes.waiting = 0;
   world.page = openPage(world, page.disk, page);
 }
 
@@ -303,6 +305,27 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
         page.causes.push(world.timeline.now());
         if (view.isAway) view.subscribe();
       });
+      return true;
+    },
+  },
+  'app-messages': {
+    group: 'client',
+    weight: 1,
+    fits: ({ server }) => server === 'v1',
+    apply(world, { a }) {
+      const { page, notes } = world;
+      if (!page.isActive || page.client.getSnapshot().status === 'closed') return false;
+      for (let n = 0; n < 4 + a * 30; n++) {
+        try {
+          notes.waiting++;
+          page.client.send({ type: 'note', n: ++notes.made });
+        } catch {
+          notes.made--;
+          notes.waiting--;
+          if (notes.waiting < queueLimit) world.fail('bounded', 'the queue is full too early');
+        }
+      }
+      if (notes.waiting > queueLimit) world.fail('bounded', `${notes.waiting} messages wait`);
       return true;
     },
   },

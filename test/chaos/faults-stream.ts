@@ -29,7 +29,8 @@ function once(
 ): 'waits' {
   const set = world.link[direction];
   const tamper: Tamper = (frame, line) => {
-    if (line.page !== world.page.host) return undefined;
+    // Frames that were a batch a moment ago come one by one.
+    if (!set.has(tamper) || line.page !== world.page.host) return undefined;
     const messages = read(frame);
     let isDone = false;
     const made = messages.flatMap((message) => {
@@ -52,6 +53,7 @@ function holdBack(world: World, line: Line, message: Message, known: number) {
   const { runId } = message;
   const { timeline, setting } = world;
   const until = timeline.now() + 1_500;
+  world.occupy(2_000);
   const look = () => {
     const { events, runId: shown } = logOf(world);
     const offset = events.length - 1;

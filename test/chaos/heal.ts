@@ -55,7 +55,8 @@ export function createHealing(world: World, views: readonly View[]): Healing {
     const isUp = status === 'running' || error?.code === 'closed';
     if (!runId || !isUp || !execution || view.isAway || view.frozen?.runId === runId) return [];
     if (!execution.isAlive && execution.status === 'running') return [];
-    if (truth.run(runId).incidents.has('evicted')) return [];
+    const { incidents } = truth.run(runId);
+    if (incidents.has('evicted') || incidents.has('log-lost')) return [];
     // A plain server says nothing before it is where it was when it began anew.
     const { seen } = view;
     const isAnother = seen && seen.execution !== execution && setting.server !== 'v1';

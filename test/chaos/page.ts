@@ -64,6 +64,9 @@ export interface Page {
   close(crash: boolean): void;
 }
 
+/** How many messages of the application may wait for a connection. */
+export const queueLimit = 20;
+
 /** Open a tab; `previous` is the page that it replaces or copies. */
 export function openPage(world: World, disk: Disk, previous?: Page): Page {
   const { setting, timeline, link } = world;
@@ -92,6 +95,7 @@ export function openPage(world: World, disk: Disk, previous?: Page): Page {
     },
     {
       backoff: setting.backoff,
+      queueLimit,
       inspect(record) {
         if (record.type === 'frame' && record.direction === 'in') {
           page.idleSwaps = 0;
@@ -247,7 +251,21 @@ export function watchLink(world: World): void {
     if (page) checkDials(page);
   });
   world.link.onSend((_line, data) => {
-    const { type, runId } = JSON.parse(data) as { type?: string; runId?: string };
+    const {
+      type,
+      runId,
+      n = 0,
+    } = JSON.parse(data) as {
+      readonly type?: string;
+      readonly runId?: string;
+      readonly n?: number;
+    };
+    if (type === 'note') {
+      const { notes } = world;
+      if (n <= notes.left) world.fail('once', `message ${n} left twice, or behind ${notes.left}`);
+      notes.left = n;
+      notes.waiting = Math.max(0, notes.waiting - 1);
+    }
     if (type === 'run' && runId !== undefined) world.truth.run(runId).isSent = true;
   });
 }

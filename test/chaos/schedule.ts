@@ -30,7 +30,7 @@ export function createSchedule(seed: number, profile: Profile = profileOf(seed))
   // Small seeds give numbers alike at first.
   for (let i = 0; i < 4; i++) random();
   const setting = createSetting(profile, random);
-  const count = profile === 'deep' ? 240 : 30 + Math.floor(random() * 10);
+  const count = profile === 'deep' ? 260 : 33 + Math.floor(random() * 12);
   return { seed, profile, setting, faults: createFaults(setting, count, random) };
 }
 

@@ -1,4 +1,11 @@
-import { checkCancelled, checkClean, checkEnds, checkQuiet, mayStay } from './assertions.ts';
+import {
+  checkCancelled,
+  checkClean,
+  checkEnds,
+  checkQuiet,
+  findGoingOn,
+  mayStay,
+} from './assertions.ts';
 import { createDisk } from './disk.ts';
 import { faults as kinds } from './faults.ts';
 import { createHealing } from './heal.ts';
@@ -113,6 +120,7 @@ async function end(world: World): Promise<number | undefined> {
   }
   await wait(world, () => views().every((view) => view.isAway || isOver(view)), healing.patience);
   await timeline.run(timeline.now() + 3_000);
+  await wait(world, () => !findGoingOn(world).length, healing.patience);
   checkEnds(world);
   checkCancelled(world);
   await leave(world);

@@ -70,6 +70,8 @@ export interface World {
   readonly aborted: Set<string>;
   /** Events that were skipped once: twice would mean that they are gone. */
   readonly skipped: Set<string>;
+  /** What the application has sent of its own, by number: those that wait, and the last that left. */
+  readonly notes: { made: number; left: number; waiting: number };
   /** Addresses that a connection has used up. */
   readonly usedUrls: Set<string>;
   /** How an url provider answers now. */
@@ -126,6 +128,7 @@ export function createWorld(seed: number, setting: Setting, isTraced: boolean): 
     stops: new Set(),
     aborted: new Set(),
     skipped: new Set(),
+    notes: { made: 0, left: 0, waiting: 0 },
     usedUrls: new Set(),
     urls: 'ok',
     busyUntil: 0,
