@@ -42,7 +42,7 @@ async function play(seed: number): Promise<string[]> {
       async *run({ input, runId, signal }): AsyncGenerator<AgentOutput> {
         executions.set(runId, (executions.get(runId) ?? 0) + 1);
         const messages = input.messages as readonly Message[];
-        const at = messages.findLastIndex(({ role }) => role === 'user');
+        const at = messages.map(({ role }) => role).lastIndexOf('user');
         const prompt = String(messages[at]?.content);
         const step = messages.slice(at).filter(({ role }) => role === 'assistant').length;
         const messageId = `${runId} ${step}`;
