@@ -1,13 +1,13 @@
 // How long after a fault the next event is applied, in real time over loopback: `node bench/heal.mjs`.
 // One process has the server, the proxies and the clients, all with the default options. The server
 // says a word every 5 ms; what counts is the time from the fault to the first word behind it.
-// Environment: DROPS (200 unexpected closes, on CLIENTS (20) clients at a time), WAKES (50 of each other kind).
+// Environment: DROPS (200 unexpected closes, on CLIENTS (5) clients at a time), WAKES (50 of each other kind).
 import { once } from 'node:events';
 import { WebSocket, WebSocketServer } from 'ws';
 import { importSources } from './bundle.mjs';
 
 const drops = Number(process.env.DROPS ?? 200);
-const clients = Number(process.env.CLIENTS ?? 20);
+const clients = Number(process.env.CLIENTS ?? 5);
 const wakes = Number(process.env.WAKES ?? 50);
 
 const { createClient, createAgUiAgent, createServer, createFakePage, startTcpProxy, ...given } =
