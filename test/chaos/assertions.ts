@@ -27,7 +27,8 @@ export function checkView(view: View): void {
   const { world } = page;
   const thread = agent.getSnapshot();
   const { runId, status, error } = thread;
-  if (runId === undefined) return;
+  // One that was disposed of shows what it showed last.
+  if (runId === undefined || view.isAway) return;
   const look = lookOf(thread, runId);
   const { frozen } = view;
   if (frozen?.runId === runId) {
@@ -237,7 +238,7 @@ export function mayStay({ page, seen }: View, runId: string, isSettled: boolean)
   if (isSettled && !executions.length && setting.server !== 'v1') return true;
   return (
     setting.server === 'bare' &&
-    (setting.silenceTimeout === undefined || (isSettled && !seen?.events)) &&
+    (setting.silenceTimeout === undefined || (isSettled && (seen?.events ?? 0) < 2)) &&
     (incidents.has('producer-lost') || incidents.has('log-lost') || incidents.has('evicted'))
   );
 }
