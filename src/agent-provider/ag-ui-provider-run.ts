@@ -30,6 +30,8 @@ export interface SavedAgUiRun {
   readonly key?: string | undefined;
   /** Answers of tools that the agent was not told yet. */
   readonly messages: readonly AgUiInputMessage[];
+  /** What each of its AG-UI runs is offered besides messages. */
+  readonly offer?: RunInput | undefined;
   /** The answers that the last AG-UI run was made for, where it has not left the page. */
   readonly unsent?: RunInput | undefined;
 }
@@ -85,6 +87,7 @@ export function createAgUiRun(
   const { runs, environment: env } = access;
   const ids = [...(saved?.ids ?? [])];
   let messages = saved?.messages ?? [];
+  let offer = saved?.offer;
   let unsent = saved?.unsent;
   /** The last place whose events are told. */
   let place = saved?.place;
@@ -162,6 +165,12 @@ export function createAgUiRun(
     if (clientTools) lock = requestRunLock(`tools:${runId}`, env, look);
     if (!saved) {
       const { input } = self;
+      const { tools, context, forwardedProps } = input ?? {};
+      offer = {
+        ...(tools && { tools }),
+        ...(context && { context }),
+        ...(forwardedProps !== undefined && { forwardedProps }),
+      };
       // AG-UI wants every open question answered, also one that nobody will answer any more.
       const resume = agent
         .getSnapshot()
@@ -211,7 +220,7 @@ export function createAgUiRun(
     const { status = 'failed', error } = listener.run?.getSnapshot() ?? {};
     if (error) throw error;
     if (phase === 'held') hold(bridge);
-    else if (phase === 'ending' && messages.length) start({ messages }, env.randomId());
+    else if (phase === 'ending' && messages.length) start({ ...offer, messages }, env.randomId());
     else if (/^(fin|can|fai)/.test(status)) {
       if (phase !== 'ending' && (status === 'failed' || listener.stale)) {
         throw new RunSocketError('run-lost', `Run ${runId} ended before its end.`);
@@ -295,7 +304,7 @@ export function createAgUiRun(
     const { key, bridge } = self;
     const resume = bridge?.phase === 'held' && bridge.resume;
     // Its id makes it one run, however often it is started.
-    if (resume) start({ resume }, key!);
+    if (resume) start({ ...offer, resume }, key!);
   }
 
   function cancel(quietly?: boolean) {
@@ -392,6 +401,7 @@ export function createAgUiRun(
       behind,
       key: self.key,
       messages,
+      offer,
       unsent: !begun || listener.run?.getSnapshot().status === 'queued' ? unsent : undefined,
     }),
     end,

@@ -8,6 +8,7 @@ import { validateAgUiEvents } from '../../src/ag-ui/validate-ag-ui-events.ts';
 import { createAgUiProvider } from '../../src/agent-provider/ag-ui-provider.ts';
 import type { AgUiProviderOptions } from '../../src/agent-provider/ag-ui-provider-types.ts';
 import { createAgentChat } from '../../src/agent-provider/agent-chat.ts';
+import { createMemoryAgentCheckpointStorage } from '../../src/agent-provider/checkpoint-storage.ts';
 import { createWebSocketClient } from '../../src/client/websocket-client.ts';
 import { createStorageBytes, type StorageBytes } from '../helpers/storage.ts';
 import { startTcpProxy, type TcpProxy } from '../helpers/tcp-proxy.ts';
@@ -382,5 +383,54 @@ describe('a provider over AG-Kit', () => {
     });
     expect(Object.values(state().runs).at(-1)).toMatchObject({ status: 'completed' });
     expect(state().issues).toEqual([]);
+  });
+});
+
+describe('what a provider offers', () => {
+  it('is offered again with the run that brings an answer, also on the next page', async () => {
+    const tools = [{ name: 'locate', description: 'Where.', parameters: { type: 'object' } }];
+    const server = await start(({ messages, resume }) => {
+      if (resume) return [...call('c2', 'locate', '{"exact":false}'), '[DONE]'];
+      const last = messages?.at(-1);
+      if (last?.role !== 'tool') return [...call('c1', 'locate', '{"exact":true}'), '[DONE]'];
+      return last.content?.endsWith('1') ? [interrupt('i1', null), '[DONE]'] : ['[DONE]'];
+    });
+    const bytes = createStorageBytes();
+    const checkpoints = createMemoryAgentCheckpointStorage();
+    const page = () => {
+      const provider = createAgUiProvider({
+        client: connect(server.port) as never,
+        checkpointStorage: checkpoints,
+        agentOptions: { ...agKitRuns(), storage: bytes.page() },
+        clientTools: {
+          locate: (args) => `Main Street ${(args as { exact: boolean }).exact ? 1 : 0}`,
+        },
+      });
+      const chat = createAgentChat({ provider, conversationKey: 'c' });
+      const stop = chat.subscribe(() => {});
+      const leave = () => {
+        stop();
+        chat.dispose();
+        provider.dispose();
+      };
+      cleanUps.push(leave);
+      return { chat, leave };
+    };
+    const waiting = ({ chat }: ReturnType<typeof page>) =>
+      Object.values(chat.getSnapshot().agentState.approvals).find(
+        ({ status }) => status === 'waiting',
+      );
+    const first = page();
+    first.chat.onRequest({ messages: [{ role: 'user', content: 'Near?' }], tools });
+    await until(() => waiting(first) !== undefined);
+    first.leave();
+    const next = page();
+    await until(() => waiting(next) !== undefined);
+    const { runId, id: approvalId } = waiting(next) ?? { runId: '', id: '' };
+    await next.chat.agentActions.resolveApproval({ runId, approvalId, decision: 'approved' });
+    await until(() => !next.chat.getSnapshot().isRequesting);
+    expect(server.inputs).toHaveLength(4);
+    expect(server.inputs.map((input) => input.tools)).toEqual([tools, tools, tools, tools]);
+    expect(next.chat.getSnapshot().agentState.issues).toEqual([]);
   });
 });
