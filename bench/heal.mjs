@@ -21,6 +21,14 @@ const { createClient, createAgUiAgent, createServer, createFakePage, startTcpPro
   );
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+// A process that gets no time from the machine heals late: how late is said beside the figures.
+let stall = 0;
+let lastTick = performance.now();
+setInterval(() => {
+  stall = Math.max(stall, performance.now() - lastTick - 5);
+  lastTick = performance.now();
+}, 5).unref();
+
 const stops = [];
 
 async function openServer(plain) {
@@ -82,8 +90,9 @@ function report(title, times) {
   const sorted = times.toSorted((a, b) => a - b);
   const show = (at) => `${sorted[Math.min(sorted.length - 1, at)].toFixed(0).padStart(5)} ms`;
   console.log(
-    `${title.padEnd(44)} ${String(sorted.length).padStart(4)} × median ${show(sorted.length >> 1)}, worst ${show(sorted.length)}`,
+    `${title.padEnd(40)} ${String(sorted.length).padStart(4)} × median ${show(sorted.length >> 1)}, worst ${show(sorted.length)}; the process stood still for ${stall.toFixed(0)} ms`,
   );
+  stall = 0;
 }
 
 for (const kind of ['v1', 'plain']) {
