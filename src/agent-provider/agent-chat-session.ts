@@ -116,7 +116,8 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
         const { messageId } = payload as { readonly messageId: string };
         projection.touch(getAgentEntityKey(runId, messageId));
       }
-      progressed();
+      // What an answer starts must find the conversation as it was asked.
+      progressed(type === 'approval.resolved' || type === 'approval.requested');
     },
     onCursor: () => writer?.changed(),
     onConnection: () => changed(),

@@ -225,7 +225,7 @@ async function play(seed: number): Promise<string[]> {
 const first = Number(process.env.SEED ?? 1);
 const count = Number(process.env.COUNT ?? 30);
 // The named ones found, each, something that was lost.
-const found = process.env.SEED ? [] : [129, 150, 164, 242, 380, 879];
+const found = process.env.SEED ? [] : [129, 150, 164, 242, 380, 879, 1093];
 
 it.each([...Array.from({ length: count }, (_, index) => first + index), ...found])(
   'keeps conversations whole whatever their user does (seed %i)',
