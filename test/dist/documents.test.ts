@@ -62,6 +62,9 @@ declare global {
   function showSignIn(): void;
   function ask(question: string): Promise<boolean>;
   function Message(props: { readonly message: unknown }): ReactNode;
+  interface ImportMeta {
+    readonly hot?: { readonly data: { agent?: { dispose(): void } } };
+  }
 }
 `;
 

@@ -24,6 +24,9 @@ const serverUrl = new URL(
   location.href.replace(/^http/, 'ws'),
 );
 
+// An edit of this module makes all of it anew: what was made before lets go, and its run goes on.
+import.meta.hot?.data.agent?.dispose();
+
 export const client = createWebSocketClient(serverUrl, { inspect: recordFrame });
 
 export const agent = createAgUiAgent<AgentState | undefined>(client, {
@@ -31,6 +34,8 @@ export const agent = createAgUiAgent<AgentState | undefined>(client, {
   // The conversation stays over a reload after the answer, too.
   remember: 'thread',
 });
+
+if (import.meta.hot) import.meta.hot.data.agent = agent;
 
 /** Ask the example server to cut all connections and to let nobody in for some seconds. */
 export function dropConnection(): void {
