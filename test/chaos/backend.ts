@@ -31,6 +31,9 @@ export interface BackendOptions {
   readonly spread: number;
   scriptOf(runId: string): Script;
   mayEnd(): boolean;
+  isAborted(runId: string): boolean;
+  /** The bare server starts a run once however often it is asked. */
+  readonly isIdempotent: boolean;
   /** A message came that no plain server should get. */
   foreign(data: string): void;
 }
@@ -62,6 +65,7 @@ export function createBackend(
       execution,
       signal,
       options.mayEnd,
+      () => options.isAborted(runId),
       Math.max(0, ...truth.run(runId).executions.map(({ events }) => events.length + 3)),
     );
 
@@ -69,7 +73,7 @@ export function createBackend(
     const host = timeline.host();
     let made: Process;
     if (kind === 'bare') {
-      const bare = createBareServer(host, bareStore, truth, run, options.foreign);
+      const bare = createBareServer(host, bareStore, truth, run, options);
       made = { host, bare };
       link.port = { host, connect: bare.connect };
     } else {

@@ -30,7 +30,10 @@ export interface BareServer {
   start(runId: string): void;
 }
 
-/** Make a bare server; `foreign` is told of messages that no plain server should get. */
+/**
+ * Make a bare server; `foreign` is told of messages that no plain server should get. One that is not
+ * idempotent executes a run as often as it is asked to.
+ */
 export function createBareServer(
   host: Host,
   store: BareStore,
@@ -41,7 +44,7 @@ export function createBareServer(
     execution: Execution,
     signal: AbortSignal,
   ) => AsyncIterable<AgUiEvent>,
-  foreign: (data: string) => void,
+  options: { readonly isIdempotent: boolean; foreign(data: string): void },
 ): BareServer {
   const senders = new Map<object, (data: string) => void>();
 
@@ -108,13 +111,15 @@ export function createBareServer(
           };
           const known = store.runs.get(runId);
           if (store.evicted.has(runId)) return;
-          if (type === 'run') follow(runId, known ?? start(runId), undefined);
-          else if (type === 'resume') known && follow(runId, known, after);
+          if (type === 'run') {
+            const isNew = !known || !options.isIdempotent;
+            follow(runId, isNew ? start(runId) : known, undefined);
+          } else if (type === 'resume') known && follow(runId, known, after);
           else if (type === 'cancel') {
             if (known) known.abort.abort();
             else store.cancelled.add(runId);
           } else {
-            foreign(data);
+            options.foreign(data);
             close(1003, 'what is this');
           }
         },

@@ -99,6 +99,8 @@ export const clientFaults: Readonly<Record<string, FaultKind>> = {
       const { page } = world;
       if (!page.isActive) return false;
       page.fake.dispatch('pagehide', { persisted: true });
+      // An open socket keeps a page out of the cache.
+      if (world.link.current(page.host)) world.fail('clean', 'a socket is open behind pagehide');
       page.isHidden = true;
       page.host.freeze();
       later(world, between(50, 4_000, a), () => {

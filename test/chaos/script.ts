@@ -43,6 +43,8 @@ export async function* play(
   { tag }: Execution,
   signal: AbortSignal,
   mayEnd: () => boolean,
+  // Nothing but its cancel ends what somebody has aborted.
+  isAborted: () => boolean,
   // A plain server that runs again and says less than before has nothing to answer with.
   atLeast = 0,
 ): AsyncGenerator<AgUiEvent> {
@@ -60,7 +62,7 @@ export async function* play(
   if (script.slowStart) await pause(script.slowStart);
   for (let n = 0; ; n++) {
     if (signal.aborted && !script.isStubborn) return;
-    if (n >= length && !script.isEndless && (!script.holds || mayEnd())) return;
+    if (n >= length && !script.isEndless && !isAborted() && (!script.holds || mayEnd())) return;
     yield eventAt(runId, tag, n);
     // What only waits for the end says little.
     if (n >= length) await pause(mayEnd() ? Math.max(50, script.pace) : 700);

@@ -117,6 +117,8 @@ export function createWorld(seed: number, setting: Setting, isTraced: boolean): 
       spread: setting.backoff.first ?? 1_000,
       scriptOf: (runId) => scripts.get(runId) ?? setting.script,
       mayEnd: () => world.mayEnd,
+      isAborted: (runId) => world.aborted.has(runId),
+      isIdempotent: setting.restart,
       foreign: (data) => world.fail('end', `a plain server got ${data}`),
     }),
     locks: createFakeLocks(),
