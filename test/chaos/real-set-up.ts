@@ -40,6 +40,8 @@ export interface RealPage {
    */
   rest(runs?: Pick<AgUiAgent['runs'], 'getSnapshot'>): Promise<void>;
   close(): void;
+  /** Ends its sockets without a word; nothing is dialled any more. Its clock is not to be moved again. */
+  crash(): void;
 }
 
 /** Options of {@link openPage}. */
@@ -59,8 +61,10 @@ export function openPage(port: number, options: RealPageOptions = {}): RealPage 
   const sockets = new Set<WS>();
   const errors: string[] = [];
   let mostSockets = 0;
+  let isGone = false;
 
   function Counted(url: string, protocols: string[], more: object): WS {
+    if (isGone) throw new Error('The page is gone.');
     const socket = new WS(url, protocols, more);
     for (const old of sockets) if (old.readyState > WS.OPEN) sockets.delete(old);
     sockets.add(socket);
@@ -117,6 +121,10 @@ export function openPage(port: number, options: RealPageOptions = {}): RealPage 
         await clock.advance(150);
       }
       await drive(isOver, 1);
+    },
+    crash() {
+      isGone = true;
+      for (const socket of sockets) socket.terminate();
     },
     close() {
       for (const one of agents) one.dispose();
