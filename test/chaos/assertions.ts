@@ -171,7 +171,9 @@ function checkRemembered(view: View, old: View | undefined, isThere: boolean): v
   const { world, disk } = view.page;
   if (!old || isThere || disk.isTouched || old.page.disk !== disk) return;
   // A start waits 250 ms for its write, and no longer.
-  if (Number(world.setting.storageDelay) > 120) return;
+  const { storageDelay = 0 } = world.setting;
+  const hasSlept = world.counts.has('leap') || world.counts.has('frozen');
+  if (storageDelay > 120 || (storageDelay && hasSlept)) return;
   const { runId, status } = old.agent.getSnapshot();
   if (runId === undefined || status !== 'running' || world.stops.has('day')) return;
   if (world.truth.run(runId).isSent) world.fail('bounded', `${runId} was not remembered`);

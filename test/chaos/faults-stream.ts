@@ -66,7 +66,12 @@ function holdBack(world: World, line: Line, message: Message, known: number) {
       if (setting.server !== 'v1') line.push(write(live));
       else {
         once(world, 'down', 'live-before-replay', (answer) =>
-          answer.type === 'run.accepted' && answer.runId === runId ? [answer, live] : undefined,
+          answer.type === 'run.accepted' &&
+          answer.runId === runId &&
+          // Not of an execution that is gone by now.
+          logOf(world).events[offset] === live.event
+            ? [answer, live]
+            : undefined,
         );
       }
       if (setting.server !== 'v1') world.count('live-before-replay');
