@@ -1,0 +1,165 @@
+import type { Mutant } from './mutant.ts';
+
+const agent = 'src/ag-ui/agent.ts';
+const memory = 'src/ag-ui/agent-memory.ts';
+const runTest = 'test/ag-ui/agent-run.test.ts';
+const reloadTest = 'test/ag-ui/agent-reload.test.ts';
+const signalsTest = 'test/ag-ui/agent-signals.test.ts';
+
+/** The rules of one conversation. */
+export const agentMutants: readonly Mutant[] = [
+  {
+    name: 'stopped-run-is-not-shown',
+    rule: 'Events of a run that was stopped do not change the thread.',
+    file: agent,
+    find: 'current.followed = false;\n    show(',
+    replace: 'show(',
+    killers: [
+      [runTest, 'keeps every later event of that run from the thread, its own error included'],
+    ],
+  },
+  {
+    name: 'run-aborts-the-run-before',
+    rule: 'A new run stops the one that streams.',
+    file: agent,
+    find: 'if (old && streaming) runs.get(old.id)?.cancel();',
+    replace: '',
+    killers: [
+      [runTest, 'while a run streams aborts it first: cancel of the old before run of the new'],
+    ],
+  },
+  {
+    name: 'follow-aborts-the-run-before',
+    rule: '`follow()` stops the run that streams.',
+    file: agent,
+    find: 'abort();\n      const base = current?.id === runId',
+    replace: 'const base = current?.id === runId',
+    killers: [[runTest, 'aborts a streaming run first']],
+  },
+  {
+    name: 'abort-is-sent',
+    rule: '`abort()` cancels on the server.',
+    file: agent,
+    find: 'stopShowing();\n    runs.get(current.id)?.cancel();',
+    replace: 'stopShowing();',
+    killers: [[runTest, 'before the first event cancels on the server']],
+  },
+  {
+    name: 'record-taken-once',
+    rule: 'A record is adopted once per page.',
+    file: agent,
+    find: 'claims.add(runId);\n    const base = baseOf(record);',
+    replace: 'const base = baseOf(record);',
+    killers: [[reloadTest, 'is taken once per page']],
+  },
+  {
+    name: 'newest-record',
+    rule: 'The newest record is taken.',
+    file: memory,
+    find: '.sort((a, b) => b.sentAt - a.sentAt)',
+    replace: '.sort((a, b) => a.sentAt - b.sentAt)',
+    killers: [[reloadTest, 'is the newest without threadId, and its thread id with it']],
+  },
+  {
+    name: 'foreign-record-purged',
+    rule: 'A record of another thread goes after 24 h.',
+    file: memory,
+    find: 'return record.threadId !== threadId && now - record.sentAt > purgeAfter;',
+    replace: 'return record.sentAt > now + purgeAfter && !threadId;',
+    killers: [[reloadTest, 'that is of another thread is purged after 24 h']],
+  },
+  {
+    name: 'older-stopped-run',
+    rule: 'A stopped run gets its cancel also where a newer one is taken up.',
+    file: agent,
+    find: 'if (one.cancel && one.threadId === threadId && !claims.has(one.runId)) take(one, false);',
+    replace: '',
+    killers: [[reloadTest, 'gets its cancel also where a newer run is taken up']],
+  },
+  {
+    name: 'stopped-stays-aborted',
+    rule: 'A run that was stopped before a reload stays aborted.',
+    file: agent,
+    find: 'return record.cancel ? endRun(shown,',
+    replace: 'return record.cancel === null ? endRun(shown,',
+    killers: [
+      [reloadTest, 'gets resume and cancel from the next page until it ends, and stays aborted'],
+    ],
+  },
+  {
+    name: 'checkpoint-at-pagehide',
+    rule: 'Offset and thread are written together when the page is left.',
+    file: agent,
+    find: 'hide: saveCheckpoint,',
+    replace: '',
+    killers: [[reloadTest, 'is written at pagehide alone, offset and thread in one']],
+  },
+  {
+    name: 'checkpoint-limit',
+    rule: 'A checkpoint has at most 256 kB.',
+    file: agent,
+    find: 'if (JSON.stringify(checkpoint).length > checkpointLimit) return;',
+    replace: '',
+    killers: [[reloadTest, 'is not written beyond 256 kB']],
+  },
+  {
+    name: 'no-offset-without-thread',
+    rule: 'An offset is used only with its thread.',
+    file: agent,
+    find: 'isOffset(checkpoint?.offset) && !!readThread(checkpoint?.thread, initial);',
+    replace: 'isOffset(checkpoint?.offset);',
+    killers: [[reloadTest, 'that is no thread is not used']],
+  },
+  {
+    name: 'restart-shows-base',
+    rule: 'A run that is read again is shown on what it found.',
+    file: agent,
+    find: 'if (isShown(runId) && current) show(current.base, true);',
+    replace: '',
+    killers: [[reloadTest, 'falls back to the base where the epoch is another']],
+  },
+  {
+    name: 'resync-once',
+    rule: 'A snapshot is asked for once in a stale period.',
+    file: agent,
+    find: 'if (!wasStale && thread.stale) askForSnapshot();',
+    replace: 'if (thread.stale) askForSnapshot();',
+    killers: [
+      [signalsTest, 'asks once for a snapshot, until one comes, then once more the next time'],
+    ],
+  },
+  {
+    name: 'resync-after-reconnect',
+    rule: 'A snapshot is asked for once more after a reconnect.',
+    file: agent,
+    find: 'if (isShown(runId) && thread.stale) askForSnapshot();',
+    replace: '',
+    killers: [[signalsTest, 'is asked for once more after a reconnect while it is stale']],
+  },
+  {
+    name: 'reducer-that-throws',
+    rule: 'A reducer that throws leaves the thread stale, and the run goes on.',
+    file: agent,
+    find: 'show({ ...thread, stale: true }, replay);\n          fail(',
+    replace: 'fail(',
+    killers: [
+      [signalsTest, 'reduce: is reported, the thread stays and is stale, and the cursor moves on'],
+    ],
+  },
+  {
+    name: 'replay-once-a-frame',
+    rule: 'A replay notifies once a frame.',
+    file: agent,
+    find: 'show(next, replay);',
+    replace: 'show(next);',
+    killers: [[signalsTest, 'of a replay come once a frame, and the thread has it all']],
+  },
+  {
+    name: 'final-close-is-taken-back',
+    rule: 'A new connection takes the error of a final close back.',
+    file: agent,
+    find: '/^(closed|start-un|run-unr)/',
+    replace: '/^(start-un|run-unr)/',
+    killers: [[signalsTest, 'is taken back by reconnect(): the run resumes where it was']],
+  },
+];

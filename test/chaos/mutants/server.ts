@@ -1,0 +1,286 @@
+import type { Mutant } from './mutant.ts';
+
+const memory = 'src/server/memory-run-log.ts';
+const producer = 'src/server/producer.ts';
+const requests = 'src/server/run-requests.ts';
+const serverTest = 'test/server/run-server.test.ts';
+const brokenLogTest = 'test/server/broken-log.test.ts';
+const contractTest = 'test/server/memory-run-log.test.ts';
+
+/** The duties of a server. */
+export const serverMutants: readonly Mutant[] = [
+  {
+    name: 'append-before-send',
+    rule: 'An event that the store refused is written before anything behind it.',
+    file: 'src/server/log-writer.ts',
+    find: 'if (isRunSocketError(error)) throw error;\n        report(error);',
+    replace:
+      'if (isRunSocketError(error)) throw error;\n        report(error);\n        return undefined as Result;',
+    killers: [[brokenLogTest, 'loses and doubles nothing']],
+  },
+  {
+    name: 'append-once',
+    rule: 'What a store refused and wrote all the same is not written twice.',
+    file: 'src/server/log-writer.ts',
+    find: 'if (isAsked) {',
+    replace: 'if (isAsked && !isAsked) {',
+    killers: [[brokenLogTest, 'loses and doubles nothing']],
+  },
+  {
+    name: 'end-behind-events',
+    rule: 'The end of a log is written behind its events.',
+    file: producer,
+    find: 'await writer.flush();\n      return status;\n    } catch (error) {\n      if (!isRun',
+    replace: 'return status;\n    } catch (error) {\n      if (!isRun',
+    killers: [[serverTest, 'is accepted before its first event, told from its start, and ended']],
+  },
+  {
+    name: 'end-behind-replay',
+    rule: '`run.end` is sent behind the last event.',
+    file: 'src/server/follower.ts',
+    find: "if (head.status === 'running' || next < head.next) return false;",
+    replace: "if (head.status === 'running') return false;",
+    killers: [[serverTest, 'goes on without a socket, and is resumed']],
+  },
+  {
+    name: 'live-behind-replay',
+    rule: 'A follower is told the log from where it stands, and live events behind that.',
+    file: memory,
+    find: 'let next = (after ?? -1) + 1;\n      const stop',
+    replace: 'let next = entry.events.length;\n      const stop',
+    killers: [
+      [
+        serverTest,
+        'goes on without a socket, and is resumed behind the last event that was applied',
+      ],
+    ],
+  },
+  {
+    name: 'one-feed',
+    rule: 'A repeated `resume` never makes a second feed.',
+    file: requests,
+    find: 'unfollow(runId);\n    if (followers.size',
+    replace: 'if (followers.size',
+    killers: [[serverTest, 'has one feed a connection, however often it is resumed']],
+  },
+  {
+    name: 'idempotent-start',
+    rule: 'A run is started once, however often it is asked for.',
+    file: memory,
+    find: 'if (known) return { epoch: known.epoch, created: false };',
+    replace: 'if (known) return { epoch: known.epoch, created: true };',
+    killers: [[serverTest, 'starts once, however many connections ask for it at the same moment']],
+  },
+  {
+    name: 'tombstones',
+    rule: 'The id of a run that is gone is remembered, and never run again.',
+    file: memory,
+    find: 'change(entry);\n    tombstones.add(runId);',
+    replace: 'change(entry);',
+    killers: [[contractTest, 'keeps a finished run for 30 minutes, its id for a day more']],
+  },
+  {
+    name: 'retention',
+    rule: 'A finished log goes after its time.',
+    file: memory,
+    find: 'finished.add(runId);',
+    replace: '',
+    killers: [[contractTest, 'keeps a finished run for 30 minutes, its id for a day more']],
+  },
+  {
+    name: 'epoch-of-the-writer',
+    rule: 'A log takes events of its own epoch alone.',
+    file: memory,
+    find: "if (entry?.epoch !== epoch || entry.status !== 'running') throw lost(runId);",
+    replace: "if (entry?.status !== 'running') throw lost(runId);",
+    killers: [
+      [contractTest, 'takes no events for another epoch, for a run that has ended, or for none'],
+    ],
+  },
+  {
+    name: 'epoch-of-the-reader',
+    rule: 'Two executions are never spliced.',
+    file: 'src/server/follower.ts',
+    find: "if ('unknown' in head || head.epoch !== epoch) {",
+    replace: "if ('unknown' in head) {",
+    killers: [[brokenLogTest, 'is not read on when the old one ends without a word']],
+  },
+  {
+    name: 'lease-renewed',
+    rule: 'A run stays its process’s as long as that gives signs of life.',
+    file: 'src/server/starts.ts',
+    find: 'for (const [runId, producer] of producers) renewOne(runId, producer, ttl);',
+    replace: 'void ttl;',
+    killers: [[brokenLogTest, 'keeps its lease as long as its agent is at work']],
+  },
+  {
+    name: 'lease-lost',
+    rule: 'A process that lost its lease writes nothing more.',
+    file: 'src/server/starts.ts',
+    find: '(isOurs) => isOurs || producer.drop(),',
+    replace: '() => {},',
+    killers: [[brokenLogTest, 'stops here, and writes nothing more']],
+  },
+  {
+    name: 'cancel-before-start',
+    rule: 'A cancel holds for a run that is not known yet.',
+    file: memory,
+    find: 'cancelled.add(runId);',
+    replace: '',
+    killers: [[serverTest, 'holds for a run that is started later, and its agent is never asked']],
+  },
+  {
+    name: 'cancel-overtakes-start',
+    rule: 'A cancel holds for a run that is being started.',
+    file: 'src/server/starts.ts',
+    find: 'if (mark) mark.cancelled = true;',
+    replace: '',
+    killers: [[brokenLogTest, 'cancels a run whose cancel overtakes the answer to its start']],
+  },
+  {
+    name: 'server-disconnect-is-no-cancel',
+    rule: 'A lost connection stops no run.',
+    file: requests,
+    find: 'close() {\n      for (const runId of [...followers.keys()]) unfollow(runId);',
+    replace:
+      "close() {\n      for (const runId of [...followers.keys()]) {\n        unfollow(runId);\n        void log.control(runId, { type: 'cancel' });\n      }",
+    killers: [[serverTest, 'is not what a lost connection means']],
+  },
+  {
+    name: 'server-policy-cancel',
+    rule: 'With the policy `cancel` the server stops a run whose last follower is gone.',
+    file: 'src/server/audience.ts',
+    find: 'if (run.stops) watch(runId, run);\n      else runs.delete(runId);',
+    replace: 'runs.delete(runId);',
+    killers: [
+      ['test/server/connection.test.ts', 'stops a run 10 s after its last follower has gone'],
+    ],
+  },
+  {
+    name: 'cancel-grace',
+    rule: 'A cancelled agent that does not listen is left after a second.',
+    file: producer,
+    find: 'stopTimer = environment.setTimer(finish, cancelGrace);',
+    replace: '',
+    killers: [
+      [
+        'test/server/producer.test.ts',
+        'that does not listen is left after a second, and heard no more',
+      ],
+    ],
+  },
+  {
+    name: 'open-items-closed',
+    rule: 'What is open is closed before a run finishes.',
+    file: producer,
+    find: 'for (const end of open.close()) write(end);',
+    replace: '',
+    killers: [
+      ['test/server/producer.test.ts', 'leaves nothing open, in the order in which it was begun'],
+    ],
+  },
+  {
+    name: 'finished-added',
+    rule: 'A producer that returns without a terminal event gets `RUN_FINISHED`.',
+    file: producer,
+    find: "const last = terminal ? undefined : { type: 'RUN_FINISHED', threadId, runId };",
+    replace: 'const last = undefined;',
+    killers: [['test/server/producer.test.ts', 'that yields nothing gives an empty run']],
+  },
+  {
+    name: 'error-added',
+    rule: 'A producer that throws gets `RUN_ERROR`.',
+    file: producer,
+    find: "return close('error', terminal === 'error' ? undefined : last, false);",
+    replace: "return close('error', undefined, false);",
+    killers: [['test/server/producer.test.ts', 'that throws gives RUN_ERROR with what it threw']],
+  },
+  {
+    name: 'abandoned-runs-are-lost',
+    rule: 'A server that goes away ends its runs as lost.',
+    file: 'src/server/run-server.ts',
+    find: 'starts.abandon();',
+    replace: '',
+    killers: [[serverTest, 'ends the runs that are left as lost']],
+  },
+  {
+    name: 'principal',
+    rule: 'Another principal’s run is forbidden.',
+    file: requests,
+    find: 'meta.principal !== undefined && meta.principal !== requester.principal;',
+    replace: "meta.principal === '' && requester.principal !== '';",
+    killers: [
+      [
+        'test/server/access.test.ts',
+        'is forbidden to others: to follow, to start again, to cancel',
+      ],
+    ],
+  },
+  {
+    name: 'plain-server',
+    rule: 'A plain server sends no controls.',
+    file: requests,
+    find: 'if (!plain) say(message);',
+    replace: 'say(message);',
+    killers: [
+      [
+        serverTest,
+        'says nothing but run, resume and cancel get an answer for, in the three fields',
+      ],
+    ],
+  },
+  {
+    name: 'batches-asked-for',
+    rule: 'Batches go only to a client that said so.',
+    file: 'src/server/connection.ts',
+    find: 'takesBatches && batch.length > 1',
+    replace: 'batch.length > 1',
+    killers: [[serverTest, 'are not sent to who did not']],
+  },
+  {
+    name: 'largest-frame',
+    rule: 'A frame that is too large is closed with 1009.',
+    file: 'src/server/connection.ts',
+    find: "if (isLarger(data, limits.maxMessage)) return close(1009, 'message too large');",
+    replace: '',
+    killers: [
+      [serverTest, 'is closed with 1009 for a frame that is too large, and the runs go on'],
+    ],
+  },
+  {
+    name: 'flood',
+    rule: 'A flood of requests is sent away.',
+    file: 'src/server/connection.ts',
+    find: 'if (queued >= longestQueue || !bucket.take()) return flood();',
+    replace: '',
+    killers: [
+      ['test/server/access.test.ts', 'send a flood of requests away, with a time to stay away'],
+    ],
+  },
+  {
+    name: 'slow-reader',
+    rule: 'A slow reader waits, and nobody else does.',
+    file: 'src/server/outlet.ts',
+    find: 'const isFull = () => port.bufferedAmount() > limit;',
+    replace: 'const isFull = () => port.bufferedAmount() > limit * 1e9;',
+    killers: [
+      [
+        'test/server/connection.test.ts',
+        'is paused while its socket is full, goes on from the log',
+      ],
+    ],
+  },
+  {
+    name: 'silent-client',
+    rule: 'A client that pings and then says nothing for three heartbeats is given up.',
+    file: 'src/server/connection.ts',
+    find: '(isGreeted && quiet > limit) || outlet.isStuck(limit)',
+    replace: 'outlet.isStuck(limit)',
+    killers: [
+      [
+        'test/server/connection.test.ts',
+        'that has said hello and then nothing for three heartbeats is given up',
+      ],
+    ],
+  },
+];
