@@ -362,6 +362,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     attach() {
       if (machine.phase === 'over') return;
       hold();
+      session.refresh();
       if (!session.open) return;
       // What this connection brings of the run by itself would come before what is asked for: only
       // a new one has both in order.

@@ -285,6 +285,17 @@ describe('idleTimeout', () => {
     expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 0 }]);
   });
 
+  it('watches a run that is followed on a connection that is open already', async () => {
+    const world = createWorld();
+    world.client.hold();
+    await world.settle();
+    world.runs().follow('a');
+    world.socket.receive(...createLog('a').frames(started('a')));
+    await world.clock.advance(30_100);
+    expect(world.network.sockets.length).toBe(2);
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 0 }]);
+  });
+
   it('doubles up to 5 min while it stays quiet, and falls back with any frame', async () => {
     const world = createWorld();
     world.runs().start({}, { runId: 'a' });
