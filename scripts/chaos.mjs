@@ -48,6 +48,7 @@ let wrong = 0;
 const start = Date.now();
 let shown = start;
 const children = [];
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 process.on('exit', () => {
   for (const child of children) child.kill();
 });

@@ -249,11 +249,16 @@ export function mayStay({ page, seen }: View, runId: string, isSettled: boolean)
 
 /** The runs that somebody aborted on a page that is still there, and that go on at the server. */
 export function findGoingOn(world: World): readonly string[] {
-  return world.page.views.flatMap(({ frozen, isAway, page }) => {
-    const isExcused =
-      isAway || page.disk.isTouched || page.client.getSnapshot().status === 'closed';
-    const last = frozen && !isExcused ? world.truth.last(frozen.runId) : undefined;
-    return frozen && last?.isAlive && last.status === 'running' ? [frozen.runId] : [];
+  const { page, setting } = world;
+  const { disk, client, views } = page;
+  // What was written down may be gone, late, or too old to be looked at.
+  const isForgetful =
+    disk.isTouched || world.stops.has('day') || setting.storageDelay !== undefined;
+  if (isForgetful || client.getSnapshot().status === 'closed') return [];
+  return [...world.owners].flatMap(([runId, { name, disk: own }]) => {
+    const isHere = own === disk && views.some((view) => view.name === name && !view.isAway);
+    const last = world.truth.last(runId);
+    return isHere && last?.isAlive && last.status === 'running' ? [runId] : [];
   });
 }
 

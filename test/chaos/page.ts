@@ -197,6 +197,11 @@ function createView(page: Page, name: string, storage: ReturnType<Disk['storage'
     if (page.throws) throw thrown;
   });
 
+  const give = (runId: string) => {
+    world.aborted.add(runId);
+    world.owners.set(runId, { name, disk: page.disk });
+  };
+
   const view: View = {
     name,
     page,
@@ -215,7 +220,7 @@ function createView(page: Page, name: string, storage: ReturnType<Disk['storage'
       const runId = world.runs++ ? `r${world.runs}` : setting.firstId;
       const { status, error, runId: old } = agent.getSnapshot();
       const isRunning = status === 'running' || error?.code === 'closed';
-      if (isRunning && old !== undefined) world.aborted.add(old);
+      if (isRunning && old !== undefined) give(old);
       view.frozen = undefined;
       view.seen = undefined;
       world.truth.run(runId);
@@ -230,7 +235,7 @@ function createView(page: Page, name: string, storage: ReturnType<Disk['storage'
       if (runId === undefined || view.isAway) return;
       if (before.status !== 'running' && before.error?.code !== 'closed') return;
       const look = lookOf(before, runId);
-      world.aborted.add(runId);
+      give(runId);
       view.frozen = { runId, look };
       agent.abort();
       checkView(view);

@@ -2,6 +2,7 @@ import type { BackoffOptions } from '../../src/client/types.ts';
 import { createFakeLocks, type FakeLocks } from '../helpers/fake-locks.ts';
 import { createRandom } from '../helpers/random.ts';
 import { type Backend, createBackend, type ServerKind } from './backend.ts';
+import type { Disk } from './disk.ts';
 import { createLink, type Link } from './link.ts';
 import type { Page } from './page.ts';
 import type { Script } from './script.ts';
@@ -68,6 +69,8 @@ export interface World {
   readonly stops: Set<string>;
   /** Runs that somebody aborted. */
   readonly aborted: Set<string>;
+  /** Which agent, on which disk, has to tell the server of them. */
+  readonly owners: Map<string, { readonly name: string; readonly disk: Disk }>;
   /** Events that were skipped once: twice would mean that they are gone. */
   readonly skipped: Set<string>;
   /** What the application has sent of its own, by number: those that wait, and the last that left. */
@@ -129,6 +132,7 @@ export function createWorld(seed: number, setting: Setting, isTraced: boolean): 
     counts,
     stops: new Set(),
     aborted: new Set(),
+    owners: new Map(),
     skipped: new Set(),
     notes: { made: 0, left: 0, waiting: 0 },
     usedUrls: new Set(),
