@@ -126,9 +126,9 @@ async function tryMutant(copy, { file, find, replace, killers }) {
     source.replace(find, () => replace),
   );
   // One that hangs, or does not even load, is not noticed by any test.
-  const { failed } = await runTests(copy, killers, true);
+  const { passed, failed } = await runTests(copy, killers, true);
   writeFileSync(join(copy, file), source);
-  return failed[0];
+  return { killer: failed[0], ran: passed.length + failed.length > 0 };
 }
 
 const copies = Array.from({ length: Math.max(1, Number(options.jobs)) }, (_, job) => makeCopy(job));
@@ -151,12 +151,12 @@ const survivors = [];
 await Promise.all(
   copies.map(async (copy) => {
     for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
-      const killer = await tryMutant(copy, mutant);
+      const { killer, ran } = await tryMutant(copy, mutant);
       if (!killer) survivors.push(mutant.name);
       console.log(
         killer
           ? `killed    ${mutant.name}: ${killer.file}: ${killer.fullName}`
-          : `SURVIVED  ${mutant.name}: ${mutant.rule}`,
+          : `SURVIVED  ${mutant.name}: ${ran ? mutant.rule : 'no test ran to its end'}`,
       );
     }
   }),

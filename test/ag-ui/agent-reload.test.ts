@@ -116,6 +116,18 @@ describe('a reload', () => {
     expect(world.stored()?.runs[0]).not.toHaveProperty('input');
   });
 
+  it('has what only the start needs until the start is confirmed, and not longer', async () => {
+    const world = createWorld();
+    const agent = world.agent();
+    const tools = [{ name: 'search', description: '', parameters: {} }];
+    agent.run({ messages: [user('Hi')], tools }, { runId: 'a' });
+    await world.settle();
+    expect(world.stored()?.runs).toMatchObject([{ runId: 'a', acked: false, input: { tools } }]);
+    world.socket.receive(...createLog('a').frames(started('a')));
+    expect(world.stored()?.runs).toMatchObject([{ runId: 'a', acked: true }]);
+    expect(world.stored()?.runs[0]).not.toHaveProperty('input');
+  });
+
   it('of a run that nobody answers for ends with run-unreachable, and the record goes', async () => {
     const { world } = await running();
     const next = await reloaded(world);
@@ -321,6 +333,21 @@ describe('which record an agent takes', () => {
     expect(two.getSnapshot().status).toBe('idle');
   });
 
+  it('is the next one where the newest is taken already', async () => {
+    const world = createWorld();
+    for (const id of ['t1', 't2']) {
+      world.agent({ threadId: id }).run({ messages: [user(id)] }, { runId: `run-${id}` });
+      await world.clock.advance(10);
+    }
+    const { world: page, agent: one } = await reloaded(world);
+    const two = page.agent();
+    expect([one.threadId, two.threadId]).toEqual(['t2', 't1']);
+    expect(texts(two)).toEqual(['t1']);
+    two.subscribe(() => {});
+    await page.settle();
+    expect(types(page)).toEqual(['resume run-t2', 'resume run-t1']);
+  });
+
   it('stands under its name', async () => {
     const world = createWorld();
     world.agent({ name: 'left' }).run({ messages: [user('L')] }, { runId: 'l' });
@@ -366,6 +393,20 @@ describe('a run that was stopped before the reload', () => {
     expect(next.agent.getSnapshot()).toBe(shown);
     await next.world.clock.advance(1_000);
     expect(next.world.storage.map.size).toBe(0);
+  });
+
+  it('before its first event is shown as aborted, too', async () => {
+    const world = createWorld();
+    const agent = world.agent();
+    agent.run({ messages: [user('Hi')] }, { runId: 'a' });
+    await world.settle();
+    world.network.mode = 'hold';
+    world.socket.end();
+    agent.abort();
+    expect(world.stored()?.runs[0]).not.toHaveProperty('checkpoint');
+    const next = await reloaded(world, {}, { crash: true });
+    expect(next.first).toMatchObject({ status: 'aborted', messages: [user('Hi')] });
+    expect(types(next.world)).toEqual(['resume a', 'cancel a']);
   });
 
   it('gets its cancel also where a newer run is taken up', async () => {

@@ -174,6 +174,14 @@ describe('a STATE_DELTA that fails', () => {
     expect(resyncs(world).length).toBe(2);
   });
 
+  it('asks only once while other events change the thread', async () => {
+    const { world, agent, log } = await running({ ...options, state: {} });
+    world.socket.receive(...log.frames(bad, says('one'), says(' two'), bad));
+    expect(agent.getSnapshot().stale).toBe(true);
+    expect(texts(agent)).toEqual(['Hi', 'one two']);
+    expect(resyncs(world)).toEqual([{ type: 'resync', runId: 'a' }]);
+  });
+
   it('is asked for once more after a reconnect while it is stale', async () => {
     const { world, log } = await running({ ...options, state: {} });
     world.socket.receive(...log.frames(bad));

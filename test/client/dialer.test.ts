@@ -250,6 +250,17 @@ describe('stop', () => {
     expect(fresh.closed).toEqual([]);
   });
 
+  it('detaches before it closes: an end that a socket tells inside close() is not heard', async () => {
+    const { dialer, dial, log } = startDialer();
+    const socket = await dial();
+    socket.fire('open');
+    Object.assign(socket, {
+      close: () => socket.fire('close', { code: 1000, reason: '', wasClean: true }),
+    });
+    dialer.stop(1000);
+    expect([socket.readyState, log]).toEqual([3, ['open']]);
+  });
+
   it('without a code waits for nobody', async () => {
     const { dialer, dial } = startDialer();
     const socket = await dial();

@@ -187,6 +187,14 @@ describe('a gap in offsets that were consecutive', () => {
     expect(seen).toEqual(Array.from({ length: 300 }, (_, n) => n));
   });
 
+  it('holds the first 256 events behind it, and no more', async () => {
+    const { world, seen } = await follow();
+    world.socket.receive(at(0), at(1));
+    for (let offset = 3; offset < 1_000; offset++) world.socket.receive(at(offset));
+    world.socket.receive(at(2));
+    expect(seen).toEqual(Array.from({ length: 3 + 256 }, (_, n) => n));
+  });
+
   it('does not become a loss because more events than that are on their way behind it', async () => {
     const { world, seen } = await follow();
     world.socket.receive(at(0), at(1));

@@ -217,6 +217,19 @@ describe('orphanTimeout', () => {
   });
 });
 
+it('a cancelled run of which nothing comes any more is over 60 s after its cancel', async () => {
+  const world = createWorld();
+  const run = world.runs().start({}, { runId: 'a' });
+  await world.settle();
+  world.socket.receive(...createLog('a').frames(started('a')));
+  await world.clock.advance(10_000);
+  run.cancel();
+  await world.clock.advance(59_000);
+  expect(run.getSnapshot().status).toBe('streaming');
+  await world.clock.advance(2_000);
+  expect(run.getSnapshot().status).toBe('cancelled');
+});
+
 describe('silenceTimeout', () => {
   it('is off by default', async () => {
     const world = createWorld();
@@ -385,6 +398,19 @@ describe('the end of a run of a plain server', () => {
     expect(ends).toEqual(['finished']);
   });
 
+  it('is not told by a terminal that the run has begun again behind, also over a drop', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    const log = createLog('a');
+    world.socket.receive(...log.frames(started('a'), finished('a'), started('a')));
+    await world.reconnect();
+    await world.clock.advance(20_000);
+    expect(run.getSnapshot().status).toBe('streaming');
+    world.client.close();
+    expect(run.getSnapshot()).toMatchObject({ status: 'failed', error: { code: 'closed' } });
+  });
+
   it('counts open connections alone: a drop leaves time for what follows a terminal', async () => {
     const world = createWorld();
     const run = world.runs().start({}, { runId: 'a' });
@@ -431,8 +457,14 @@ describe('the end of a run of a plain server', () => {
 
 describe('the write before the start', () => {
   it('comes first with synchronous storage', async () => {
-    const world = createWorld();
     const order: string[] = [];
+    const world = createWorld({
+      client: {
+        inspect(record) {
+          if (record.type === 'frame') order.push(record.direction);
+        },
+      },
+    });
     const bytes = world.storage.page();
     const runs = world.runs({
       storage: {
@@ -450,8 +482,7 @@ describe('the write before the start', () => {
     world.client.hold();
     await world.settle();
     runs.start({}, { runId: 'a' });
-    order.push(`sent ${world.socket.sent.length}`);
-    expect(order).toEqual(['encode', 'write', 'sent 1']);
+    expect(order).toEqual(['encode', 'write', 'out']);
   });
 
   it('is waited for with asynchronous storage', async () => {

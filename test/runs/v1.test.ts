@@ -596,6 +596,18 @@ describe('the other capabilities', () => {
     expect(world.socket.sent[0]).toMatchObject({ type: 'resume' });
   });
 
+  it.each([
+    [1, 5_000],
+    [10_000_000, 60_000],
+  ])('ping is held between 5 and 60 s where hello says %i ms', async (heartbeat, asked) => {
+    const { world, start, types } = open({ hello: { heartbeat } });
+    await start();
+    await world.clock.advance(asked - 100);
+    expect(types()).not.toContain('ping');
+    await world.clock.advance(200);
+    expect(types()).toContain('ping');
+  });
+
   it('auth answers reauth with a new token, and only where it was announced', async () => {
     const one = open({ caps: ['auth'] });
     await one.start();

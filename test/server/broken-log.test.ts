@@ -129,6 +129,23 @@ describe('a store that is away for a while', () => {
     expect(line.offsets()).toEqual(Array.from({ length: 34 }, (_, index) => index));
   });
 
+  it('whose readers stop early has its end told behind the last event', async () => {
+    const { clock, puppet, dial } = start((memory) => ({
+      async *read(...all) {
+        for await (const batch of memory.read(...all)) return yield batch.slice(0, 2);
+      },
+    }));
+    dial().send(ask());
+    puppet.say('a', 'one', 'two', 'three', 'four');
+    puppet.end('a');
+    await clock.advance(1_000);
+    const late = dial();
+    late.send({ type: 'resume', runId: 'a' });
+    await clock.advance(1_000);
+    expect(late.offsets()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(late.messages.at(-1)).toMatchObject({ type: 'run.end', offset: 7 });
+  });
+
   it('that cannot be read any more sends the follower away', async () => {
     const { clock, dial } = start(() => ({
       // biome-ignore lint/correctness/useYield: it fails at once.
@@ -303,6 +320,17 @@ describe('a log that is another', () => {
     ]);
     expect(line.offsets()).toEqual([2, 4]);
   });
+});
+
+it('starts a run once that two connections ask for before either knows of the other', async () => {
+  const { clock, puppet, dial } = start(() => ({}));
+  const lines = [dial(), dial()];
+  for (const line of lines) line.send(ask());
+  puppet.say('a', 'one');
+  puppet.end('a');
+  await clock.advance(1_000);
+  expect(puppet.starts.get('a')).toBe(1);
+  for (const line of lines) expect(line.offsets()).toEqual([0, 1, 2, 3, 4]);
 });
 
 it('cancels a run whose cancel overtakes the answer to its start', async () => {

@@ -118,6 +118,17 @@ describe('an agent', () => {
     expect(validateAgUiEvents(events)).toEqual([]);
   });
 
+  it('that says the end itself leaves nothing open either', async () => {
+    const { types } = await play(() =>
+      generate(
+        text,
+        { type: 'TOOL_CALL_START', toolCallId: 'c', toolCallName: 't' },
+        { type: 'RUN_FINISHED' },
+      ),
+    );
+    expect(types.slice(3)).toEqual(['TOOL_CALL_END', 'TEXT_MESSAGE_END', 'RUN_FINISHED']);
+  });
+
   it('that throws gives RUN_ERROR with what it threw, and whoever looks after the server is told', async () => {
     const error = Object.assign(new Error('no luck'), { code: 'E_LUCK' });
     const { events, errors, end } = await play(async function* () {

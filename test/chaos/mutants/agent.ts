@@ -46,10 +46,18 @@ export const agentMutants: readonly Mutant[] = [
   },
   {
     name: 'record-taken-once',
-    rule: 'A record is adopted once per page.',
+    rule: 'A record that an agent of the page has taken is nobody else’s.',
+    file: memory,
+    find: '!taken.has(run.runId) && ',
+    replace: '',
+    killers: [[reloadTest, 'is the next one where the newest is taken already']],
+  },
+  {
+    name: 'record-taken-by-the-faster',
+    rule: 'Of two agents that found a record, the first that is used takes it.',
     file: agent,
-    find: 'claims.add(runId);\n    const base = baseOf(record);',
-    replace: 'const base = baseOf(record);',
+    find: 'if (claims.has(newest.runId)) {',
+    replace: "if (claims.has('')) {",
     killers: [[reloadTest, 'is taken once per page']],
   },
   {
@@ -82,9 +90,7 @@ export const agentMutants: readonly Mutant[] = [
     file: agent,
     find: 'return record.cancel ? endRun(shown,',
     replace: 'return record.cancel === null ? endRun(shown,',
-    killers: [
-      [reloadTest, 'gets resume and cancel from the next page until it ends, and stays aborted'],
-    ],
+    killers: [[reloadTest, 'before its first event is shown as aborted, too']],
   },
   {
     name: 'checkpoint-at-pagehide',
@@ -124,9 +130,7 @@ export const agentMutants: readonly Mutant[] = [
     file: agent,
     find: 'if (!wasStale && thread.stale) askForSnapshot();',
     replace: 'if (thread.stale) askForSnapshot();',
-    killers: [
-      [signalsTest, 'asks once for a snapshot, until one comes, then once more the next time'],
-    ],
+    killers: [[signalsTest, 'asks only once while other events change the thread']],
   },
   {
     name: 'resync-after-reconnect',

@@ -24,9 +24,7 @@ export const clientMutants: readonly Mutant[] = [
     file: dialer,
     find: 'attached = undefined;\n      engine?.close(code, reason);',
     replace: 'engine?.close(code, reason);\n      attached = undefined;',
-    killers: [
-      ['test/client/dialer.test.ts', 'detaches first: nothing of the old socket is looked at'],
-    ],
+    killers: [['test/client/dialer.test.ts', 'detaches before it closes']],
   },
   {
     name: 'no-goodbye',
@@ -304,6 +302,6 @@ export const clientMutants: readonly Mutant[] = [
     file: 'src/client/websocket-client.ts',
     find: 'else stopLinger = setTimer(rest, linger);',
     replace: 'else rest();',
-    killers: [[policyTest, 'keeps the connection over a release and a new hold at once']],
+    killers: [[policyTest, 'dials once for many holders and lingers after the last']],
   },
 ];

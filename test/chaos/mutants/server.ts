@@ -40,7 +40,7 @@ export const serverMutants: readonly Mutant[] = [
     file: 'src/server/follower.ts',
     find: "if (head.status === 'running' || next < head.next) return false;",
     replace: "if (head.status === 'running') return false;",
-    killers: [[serverTest, 'goes on without a socket, and is resumed']],
+    killers: [[brokenLogTest, 'whose readers stop early has its end told behind the last event']],
   },
   {
     name: 'live-behind-replay',
@@ -69,7 +69,12 @@ export const serverMutants: readonly Mutant[] = [
     file: memory,
     find: 'if (known) return { epoch: known.epoch, created: false };',
     replace: 'if (known) return { epoch: known.epoch, created: true };',
-    killers: [[serverTest, 'starts once, however many connections ask for it at the same moment']],
+    killers: [
+      [
+        brokenLogTest,
+        'starts a run once that two connections ask for before either knows of the other',
+      ],
+    ],
   },
   {
     name: 'tombstones',
@@ -176,7 +181,7 @@ export const serverMutants: readonly Mutant[] = [
     find: 'for (const end of open.close()) write(end);',
     replace: '',
     killers: [
-      ['test/server/producer.test.ts', 'leaves nothing open, in the order in which it was begun'],
+      ['test/server/producer.test.ts', 'that says the end itself leaves nothing open either'],
     ],
   },
   {
@@ -282,5 +287,23 @@ export const serverMutants: readonly Mutant[] = [
         'that has said hello and then nothing for three heartbeats is given up',
       ],
     ],
+  },
+  {
+    name: 'origin',
+    rule: 'A page of another origin is closed with 1008.',
+    file: 'src/server/run-server.ts',
+    find: "if (!isAllowed) connection.close(1008, 'origin');\n    else if",
+    replace: 'if',
+    killers: [
+      ['test/server/access.test.ts', 'that are wrong are told nothing, and cannot send anything'],
+    ],
+  },
+  {
+    name: 'token-does-not-come',
+    rule: 'A client that renews no token in time is closed with 4401.',
+    file: 'src/server/connection.ts',
+    find: "stopReauth = setIdleTimer(() => close(4401, 'token'), wait);",
+    replace: 'void wait;',
+    killers: [['test/server/access.test.ts', 'that is bad, or does not come, closes with 4401']],
   },
 ];
