@@ -15,6 +15,7 @@ const documents = [
   'docs/agent-provider.md',
   'docs/server.md',
   'docs/ag-kit.md',
+  'docs/reliability.md',
 ];
 
 const read = (name: string) => {
