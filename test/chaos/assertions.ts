@@ -119,6 +119,8 @@ export function allowedCodes({ page }: View, runId: string): ReadonlySet<string>
   if (server === 'plain') {
     if (has('producer-lost', 'evicted')) codes.add('run-lost');
     if (has('log-lost', 'evicted')) codes.add('run-unknown');
+    // A copied tab may ask for a run whose start has not arrived yet.
+    if (world.counts.has('tab-copied')) codes.add('run-unknown');
   } else if (has('producer-lost', 'log-lost', 'evicted')) {
     codes.add('run-unreachable');
     if (silenceTimeout !== undefined) codes.add('run-lost');

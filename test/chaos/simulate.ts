@@ -147,7 +147,13 @@ async function leave(world: World) {
       page.client.close();
     }
   }
-  await timeline.run(timeline.now() + 2_000 + 20 * (world.setting.storageDelay ?? 0));
+  await timeline.run(
+    timeline.now() +
+      2_000 +
+      20 *
+        (world.setting.storageDelay ?? 0) *
+        Math.max(1, ...left.map(({ views }) => views.length)),
+  );
   for (const page of left) checkClean(page);
   checkQuiet(world);
 }
