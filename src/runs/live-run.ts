@@ -107,7 +107,8 @@ export function createLiveRun<Input, E, Offset extends number | string>(
   let held = false;
   let release: ((now?: boolean) => void) | undefined;
   let lock: RunLock | undefined;
-  let writing = false;
+  /** Ends the wait for what is being written down before the run is sent. */
+  let writing: (() => void) | undefined;
   let settled = false;
   let catchingUp = false;
   let lastAt: number | undefined;
@@ -242,17 +243,21 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     }
     const written = remember();
     if (!written) return transmitStart();
-    writing = true;
     const go = () => {
-      stop();
-      if (writing) transmitStart();
+      if (writing === stop) transmitStart();
     };
     const stop = env.setTimer(go, writeWait);
+    writing = stop;
     written.then(go);
   }
 
+  function stopWriting() {
+    writing?.();
+    writing = undefined;
+  }
+
   function transmitStart() {
-    writing = false;
+    stopWriting();
     if (machine.phase !== 'unsent' || !held || !wire.transmit(data as string, message, id)) {
       return forget();
     }
@@ -279,6 +284,9 @@ export function createLiveRun<Input, E, Offset extends number | string>(
   }
 
   function letGo(now?: boolean) {
+    // It was not sent, and whatever was written of it is in the way of the next page.
+    if (writing) forget();
+    stopWriting();
     held = false;
     release?.(now);
     release = undefined;

@@ -449,6 +449,26 @@ describe('asynchronous storage', () => {
     ).toEqual(['a', 'b']);
   });
 
+  it('that is waited for before a start is not waited for after dispose(), and keeps nothing of it', async () => {
+    const slow = createSlow();
+    const world = createWorld({ sessionStorage: slow.open(), storage: slow.bytes });
+    const agent = world.agent();
+    await slow.go(world);
+    agent.run({ messages: [user('Hi')] }, { runId: 'a' });
+    await world.settle();
+    expect(world.client.getSnapshot().status).toBe('open');
+    agent.dispose();
+    world.client.close();
+    expect(world.clock.timers).toBe(0);
+    await slow.go(world);
+    expect(slow.bytes.map.size).toBe(0);
+    agent.subscribe(() => {});
+    world.client.reconnect();
+    await world.settle();
+    await slow.go(world);
+    expect(world.socket.sent.map(({ type, runId }) => `${type} ${runId}`)).toEqual(['run a']);
+  });
+
   it('is not written for ever after dispose()', async () => {
     const { world, agent, slow } = await streaming();
     agent.dispose();
