@@ -188,6 +188,19 @@ describe('the checkpoint', () => {
     expect(fresh.stored()?.runs[0]).not.toHaveProperty('checkpoint');
   });
 
+  it('is not written while a final close shows an error, which the next page knows nothing of', async () => {
+    const { world, agent } = await running();
+    world.client.close();
+    expect(agent.getSnapshot()).toMatchObject({ status: 'error', error: { code: 'closed' } });
+    world.network.mode = 'hold';
+    world.client.reconnect();
+    const next = await reloaded(world);
+    expect(next.first.status).toBe('running');
+    next.world.socket.receive(...createLog('a').frames(started('a'), says('one'), finished('a')));
+    expect(next.agent.getSnapshot().status).toBe('finished');
+    expect(texts(next.agent)).toEqual(['Hi', 'one']);
+  });
+
   it('with a string offset does not take the event at it again', async () => {
     const world = createWorld();
     const agent = world.agent();
@@ -603,7 +616,8 @@ describe('Web Locks', () => {
       },
     ]) {
       const { world } = await running({ policy: 'cancel' }, { locks });
-      const next = await reloaded(world, { policy: 'cancel' });
+      // After pagehide the record itself would say that the run is stopped.
+      const next = await reloaded(world, { policy: 'cancel' }, { crash: true, locks });
       expect(types(next.world)).toEqual(['resume a', 'cancel a']);
     }
   });

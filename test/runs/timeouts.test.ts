@@ -340,10 +340,13 @@ describe('idleTimeout', () => {
     expect(world.network.sockets.length).toBe(1);
   });
 
-  it('is an option, and the shortest one counts', async () => {
+  it.each([
+    [10_000, 20_000],
+    [20_000, 10_000],
+  ])('is an option, and the shortest one counts: of %i and %i ms', async (one, other) => {
     const world = createWorld();
-    world.runs({ idleTimeout: 20_000 }).start({}, { runId: 'a' });
-    world.runs({ idleTimeout: 10_000 }).start({}, { runId: 'b' });
+    world.runs({ idleTimeout: one }).start({}, { runId: 'a' });
+    world.runs({ idleTimeout: other }).start({}, { runId: 'b' });
     await world.settle();
     await world.clock.advance(9_500);
     expect(world.network.sockets.length).toBe(1);
@@ -518,7 +521,8 @@ describe('the write before the start', () => {
     expect(world.socket.sent.length).toBe(1);
   });
 
-  it('does not send what was cancelled while it was written, and leaves nothing behind', async () => {
+  /** A run whose record is being written. */
+  async function writing() {
     const world = createWorld();
     let written = () => {};
     const { map } = world.storage;
@@ -537,10 +541,31 @@ describe('the write before the start', () => {
     });
     const run = runs.start({}, { runId: 'a' });
     await world.clock.advance(50);
+    return { world, run, map, written: () => written() };
+  }
+
+  it('does not send what was cancelled while it was written, and leaves nothing behind', async () => {
+    const { world, run, map, written } = await writing();
     run.cancel();
     written();
     await world.clock.advance(1_000);
     expect(world.network.sockets[0]?.sent).toEqual([]);
     expect(map.size).toBe(0);
+  });
+
+  it('leaves nothing behind where the connection went meanwhile, and comes again with the next', async () => {
+    const { world, map, written } = await writing();
+    world.network.mode = 'hold';
+    world.socket.end();
+    written();
+    await world.clock.advance(1_000);
+    expect(map.size).toBe(0);
+    world.socket.open();
+    await world.clock.advance(50);
+    expect(world.socket.sent).toEqual([]);
+    written();
+    await world.settle();
+    expect(world.socket.sent).toMatchObject([{ type: 'run', runId: 'a' }]);
+    expect(map.size).toBe(1);
   });
 });

@@ -218,6 +218,22 @@ describe('run.unknown', () => {
     expect(run.getSnapshot().status).toBe('cancelled');
   });
 
+  it('never: does not start what was stopped before it was confirmed', async () => {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    world.network.mode = 'hold';
+    world.socket.end();
+    run.cancel();
+    await world.clock.advance(1_000);
+    world.socket.open();
+    world.socket.receive({ type: 'hello', v: 1, caps: ['accepted', 'unknown', 'end'] });
+    world.socket.receive({ type: 'run.unknown', runId: 'a', reason: 'never' });
+    await world.clock.advance(1_000);
+    expect(world.socket.sent.map(({ type }) => type)).toEqual(['resume', 'cancel', 'hello']);
+    expect(run.getSnapshot().status).toBe('cancelled');
+  });
+
   it('with a reason that is not known ends the run too', async () => {
     const { world, start, server } = open();
     const run = await start();

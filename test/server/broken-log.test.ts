@@ -146,6 +146,22 @@ describe('a store that is away for a while', () => {
     expect(late.messages.at(-1)).toMatchObject({ type: 'run.end', offset: 7 });
   });
 
+  it('that gives more than it was asked for is told from where a follower stands', async () => {
+    const { clock, puppet, dial } = start((memory) => ({
+      read: (runId, _, signal, epoch) => memory.read(runId, undefined, signal, epoch),
+    }));
+    dial().send(ask());
+    puppet.say('a', 'one', 'two');
+    await clock.advance(1_000);
+    const late = dial();
+    late.send({ type: 'resume', runId: 'a', after: 1 });
+    await clock.advance(1_000);
+    puppet.end('a');
+    await clock.advance(1_000);
+    expect(late.offsets()).toEqual([2, 3, 4, 5]);
+    expect(late.messages.at(-1)).toMatchObject({ type: 'run.end', offset: 5 });
+  });
+
   it('that cannot be read any more sends the follower away', async () => {
     const { clock, dial } = start(() => ({
       // biome-ignore lint/correctness/useYield: it fails at once.

@@ -166,4 +166,94 @@ export const agentMutants: readonly Mutant[] = [
     replace: '/^(start-un|run-unr)/',
     killers: [[signalsTest, 'is taken back by reconnect(): the run resumes where it was']],
   },
+  {
+    name: 'error-is-no-checkpoint',
+    rule: 'A thread in error is no checkpoint.',
+    file: 'src/ag-ui/agent.ts',
+    find: "if (thread.status === 'error') return;\n    const position",
+    replace: 'const position',
+    killers: [
+      ['test/ag-ui/agent-reload.test.ts', 'is not written while a final close shows an error'],
+    ],
+  },
+  {
+    name: 'edits-survive-a-reload',
+    rule: 'What is set during a run is part of what the run is replayed on.',
+    file: 'src/ag-ui/agent.ts',
+    find: 'current.base = base;\n      runs.store',
+    replace: 'runs.store',
+    killers: [
+      [
+        'test/ag-ui/agent-run.test.ts',
+        'during a run survive a reload, and the run goes on top of them',
+      ],
+    ],
+  },
+  {
+    name: 'finished-is-not-aborted',
+    rule: 'Stopping what its own events have ended changes nothing.',
+    file: 'src/ag-ui/agent.ts',
+    find: '!isStreaming() || !isRunning()) return;',
+    replace: '!isStreaming()) return;',
+    killers: [
+      [
+        'test/ag-ui/agent-run.test.ts',
+        'between a terminal event and the end of its second leaves the run finished',
+      ],
+    ],
+  },
+  {
+    name: 'lost-over-finished',
+    rule: 'A run that is lost is in error, whatever it said before.',
+    file: 'src/ag-ui/agent.ts',
+    find: "if (thread.status === 'running' || error?.code === 'run-lost') {",
+    replace: "if (thread.status === 'running') {",
+    killers: [['test/ag-ui/agent-signals.test.ts', 'lost also where the thread had finished']],
+  },
+  {
+    name: 'asynchronous-storage-comes-late',
+    rule: '`run()` wins over what slow storage remembers.',
+    file: 'src/ag-ui/agent.ts',
+    find: 'if (current) return;\n    const { runs: records }',
+    replace: 'const { runs: records }',
+    killers: [
+      [
+        'test/ag-ui/agent-storage.test.ts',
+        'that answers after run() does not take the thread from it',
+      ],
+    ],
+  },
+  {
+    name: 'denied-storage',
+    rule: 'Reading `sessionStorage` may throw.',
+    file: 'src/ag-ui/agent-memory.ts',
+    find: '} catch {\n    return undefined;\n  }',
+    replace: '} finally {\n  }',
+    killers: [
+      ['test/ag-ui/agent-storage.test.ts', 'where reading the property sessionStorage throws'],
+    ],
+  },
+  {
+    name: 'own-thread-alone',
+    rule: 'A record of another thread is left alone.',
+    file: 'src/ag-ui/agent-memory.ts',
+    find: ' && (threadId ?? run.threadId) === run.threadId',
+    replace: '',
+    killers: [
+      ['test/ag-ui/agent-reload.test.ts', 'is that of its threadId, and it leaves others alone'],
+    ],
+  },
+  {
+    name: 'disposed-releases',
+    rule: '`dispose()` releases the socket at once.',
+    file: 'src/ag-ui/agent.ts',
+    find: 'for (const release of holds) release(true);',
+    replace: '',
+    killers: [
+      [
+        'test/ag-ui/agent-run.test.ts',
+        'cancels nothing, releases the socket at once and leaves no timer, listener or lock',
+      ],
+    ],
+  },
 ];

@@ -306,4 +306,195 @@ export const serverMutants: readonly Mutant[] = [
     replace: 'void wait;',
     killers: [['test/server/access.test.ts', 'that is bad, or does not come, closes with 4401']],
   },
+  {
+    name: 'start-again-on-one-connection',
+    rule: 'Who follows a run already, and asks for its start again, is not told it twice.',
+    file: 'src/server/run-requests.ts',
+    find: 'if (keeps) return;',
+    replace: '',
+    killers: [
+      [
+        'test/server/run-server.test.ts',
+        'starts once, however many connections ask for it at the same moment',
+      ],
+    ],
+  },
+  {
+    name: 'cancelled-before-it-began',
+    rule: 'The agent of a run that was cancelled before is never asked.',
+    file: 'src/server/producer.ts',
+    find: 'if (isCancelled) return await finish();',
+    replace: '',
+    killers: [
+      [
+        'test/server/run-server.test.ts',
+        'holds for a run that is started later, and its agent is never asked',
+      ],
+    ],
+  },
+  {
+    name: 'several-terminals',
+    rule: 'An agent may begin again behind a terminal event.',
+    file: 'src/server/producer.ts',
+    find: 'isStarted = true;\n      terminal = undefined;',
+    replace: 'isStarted = true;',
+    killers: [['test/server/producer.test.ts', 'may finish and begin several times in one run']],
+  },
+  {
+    name: 'one-terminal',
+    rule: 'A terminal event that the agent said itself is not added again.',
+    file: 'src/server/producer.ts',
+    find: "const last = terminal ? undefined : { type: 'RUN_FINISHED', threadId, runId };",
+    replace: "const last = { type: 'RUN_FINISHED', threadId, runId };",
+    killers: [
+      ['test/server/producer.test.ts', 'may say the start and the end itself, with or without ids'],
+    ],
+  },
+  {
+    name: 'silent-agent',
+    rule: 'A silent run is told to have started after a second.',
+    file: 'src/server/producer.ts',
+    find: 'if (!isOver && !isStarted) start();',
+    replace: '',
+    killers: [['test/server/producer.test.ts', 'is told to have started after a second, and once']],
+  },
+  {
+    name: 'jump-of-the-log',
+    rule: 'A hole in what a log gives is told as `run.truncated`.',
+    file: 'src/server/follower.ts',
+    find: 'if (first > next) sink.truncated(first);',
+    replace: '',
+    killers: [
+      [
+        'test/server/broken-log.test.ts',
+        'that was shortened tells who asks from before its start, and who reads into the hole',
+      ],
+    ],
+  },
+  {
+    name: 'known-events-of-a-log',
+    rule: 'What a log gives twice is sent once.',
+    file: 'src/server/follower.ts',
+    find: 'first < next ? batch.filter(({ offset }) => offset >= next) : batch',
+    replace: 'batch',
+    killers: [
+      [
+        'test/server/broken-log.test.ts',
+        'that gives more than it was asked for is told from where a follower stands',
+      ],
+    ],
+  },
+  {
+    name: 'unreadable-log',
+    rule: 'A follower whose log cannot be read is sent away.',
+    file: 'src/server/follower.ts',
+    find: 'if (++failures >= attempts) return sink.failed(error);',
+    replace: '++failures;',
+    killers: [
+      ['test/server/broken-log.test.ts', 'that cannot be read any more sends the follower away'],
+    ],
+  },
+  {
+    name: 'outage-of-the-store',
+    rule: 'A run is given up when its store is away for more than a minute.',
+    file: 'src/server/log-writer.ts',
+    find: 'if (waited > longestOutage) {',
+    replace: 'if (waited === Infinity) {',
+    killers: [
+      [
+        'test/server/broken-log.test.ts',
+        'is written to for a minute, and then the run is left to its lease',
+      ],
+    ],
+  },
+  {
+    name: 'others-get-their-turn',
+    rule: 'A generator that never waits lets others work.',
+    file: 'src/server/log-writer.ts',
+    find: '.then(() => pause(0));',
+    replace: ';',
+    killers: [['test/server/producer.test.ts', 'that never waits lets everybody else work']],
+  },
+  {
+    name: 'evicted',
+    rule: 'The oldest finished runs go where the log is full.',
+    file: 'src/server/memory-run-log.ts',
+    find: 'while (bytes + size > maxBytes && finished.takeOldest()) {}',
+    replace: '',
+    killers: [
+      ['test/server/memory-run-log.test.ts', 'lets the oldest finished runs go where it is full'],
+    ],
+  },
+  {
+    name: 'limits-of-starts',
+    rule: 'Starts are counted before anything is waited for.',
+    file: 'src/server/starts.ts',
+    find: 'if (size >= limits.maxRuns) return',
+    replace: 'if (size > limits.maxRuns + 1e9) return',
+    killers: [
+      [
+        'test/server/access.test.ts',
+        'answer a start beyond them by an error, and count only runs at work',
+      ],
+    ],
+  },
+  {
+    name: 'other-process-follows',
+    rule: 'A run that another process follows is not stopped.',
+    file: 'src/server/audience.ts',
+    find: "else if (type === 'followed' && !run.count) drop(runId);",
+    replace: '',
+    killers: [
+      [
+        'test/server/connection.test.ts',
+        'leaves a run alone that another process follows, which then looks after it',
+      ],
+    ],
+  },
+  {
+    name: 'renewed-principal',
+    rule: 'A token of somebody else ends the connection.',
+    file: 'src/server/connection.ts',
+    find: "if (before !== principal) sendAway(0, 1012, 'other principal');",
+    replace: '',
+    killers: [
+      [
+        'test/server/access.test.ts',
+        'of somebody else ends the connection, since its runs are another’s',
+      ],
+    ],
+  },
+  {
+    name: 'goes-away-politely',
+    rule: 'A server that goes away says for how long.',
+    file: 'src/server/connection.ts',
+    find: "if (!plain) say({ type: 'retry', after: Math.round(ms), reason });",
+    replace: '',
+    killers: [
+      ['test/server/access.test.ts', 'send a flood of requests away, with a time to stay away'],
+    ],
+  },
+  {
+    name: 'greeting',
+    rule: 'The server speaks first.',
+    file: 'src/server/connection.ts',
+    find: 'if (!silent && !plain) say(hello);',
+    replace: '',
+    killers: [
+      ['test/server/access.test.ts', 'is asked for again, and a good one keeps the connection'],
+    ],
+  },
+  {
+    name: 'authorize',
+    rule: '`authorize` is asked for each resume.',
+    file: 'src/server/run-requests.ts',
+    find: "if (!('unknown' in head) && !(await isAllowed('resume', runId, head.meta.threadId))) {\n        return unknown(runId, 'forbidden');\n      }",
+    replace: '',
+    killers: [
+      [
+        'test/server/access.test.ts',
+        'is asked for each start, resume and cancel, with the thread where it is known',
+      ],
+    ],
+  },
 ];
