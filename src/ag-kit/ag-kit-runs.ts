@@ -14,6 +14,9 @@ export type AgKitRuns<Offset extends number | string = number> = {
   >;
 };
 
+/** Of how many threads the last run is remembered; the others are as on a page that was just loaded. */
+const threadLimit = 1000;
+
 /** The last run of a thread that this page has sent. */
 interface Sent {
   readonly runId: string;
@@ -30,7 +33,8 @@ interface Sent {
  * A run is sent as `{ type: 'run', runId, input }` with AG-Kit's `SendMessageInput`; events come as
  * `{ runId, offset, event }` with AG-Kit's events, `'[DONE]'` at the end, or AG-UI's. Of the messages
  * only those go that the server does not have: the ones behind its own last message, and behind the
- * last run that it answered on this page. Several threads may share the options.
+ * last run that it answered on this page, be it without a word. So what was stopped before an answer
+ * came, or failed without one, goes again with the next run. Several threads may share the options.
  *
  * An answer to an interrupt goes with the messages that were added to it; on a page that was loaded
  * since the question it goes alone, as AG-Kit's own client sends it, unless it cancels.
@@ -57,7 +61,10 @@ export function agKitRuns<Offset extends number | string = number>(
           ? last
           : messages[lastIndex(messages, ({ id }) => id === seen || /^ag-kit:/.test(id))]?.id;
       const message = { type: 'run', runId, input: toSendMessageInput(input, cursor, options) };
+      // The one that was used last stands last, and the oldest one goes.
+      threads.delete(threadId);
       threads.set(threadId, { runId, message, last, seen });
+      if (threads.size > threadLimit) threads.delete([...threads.keys()][0] as string);
       return message as never;
     },
     event: (message) =>
@@ -70,7 +77,8 @@ export function agKitRuns<Offset extends number | string = number>(
       const [threadId, sent] = [...threads].find(([, one]) => one.runId === runId) ?? [''];
       const { push } = agKitToAgUi({ threadId, runId });
       return (event) => {
-        if (sent) sent.seen = sent.last;
+        // A server that only fails may have taken nothing.
+        if (sent && event.type !== 'RUN_ERROR') sent.seen = sent.last;
         return push(event as AgKitStreamEvent);
       };
     },

@@ -2,6 +2,7 @@ import type { AgUiEvent } from '../ag-ui/events.ts';
 import type { Interrupt } from '../ag-ui/interrupts.ts';
 import { isRecord, isText, textOf } from '../internal/json-values.ts';
 import { flattenResult } from './content.ts';
+import { defined } from './defined.ts';
 import type { SendMessageEvent } from './types.ts';
 
 /** Makes AG-Kit events of one AG-UI run. Made by {@link agUiToAgKit}. */
@@ -15,11 +16,11 @@ type Fields = { readonly type: string } & { readonly [key: string]: unknown };
 
 /** An interrupt as AG-Kit has it: the fields that it does not know go into the payload. */
 function toInterrupt({ id, reason, metadata, ...rest }: Interrupt): SendMessageEvent {
-  const { payload = { ...rest, ...(metadata && { metadata }) } } = metadata ?? {};
+  const { payload = defined({ ...rest, metadata }) } = Object(metadata);
   return {
     type: 'interrupt',
     id,
-    reason,
+    reason: textOf(reason) ?? 'approval',
     payload: isRecord(payload) ? { ...rest, ...payload } : payload,
   };
 }

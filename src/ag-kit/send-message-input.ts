@@ -64,12 +64,14 @@ export function toSendMessageInput(
 ): SendMessageInput {
   const [answer] = input.resume ?? [];
   const encode = (value: unknown): unknown => (jsonText ? JSON.stringify(value) : value);
-  const payload = answer?.status === 'cancelled' ? cancelPayload : (answer?.payload ?? {});
+  const { status, payload: given = {} } = Object(answer) as Partial<ResumeEntry>;
+  const payload = status === 'cancelled' ? cancelPayload : given;
   if (payload === undefined) {
-    throw new RunSocketError('unsupported', 'AG-Kit cannot cancel an interrupt.');
+    throw new RunSocketError('unsupported', 'AG-Kit cannot cancel: give a cancelPayload.');
   }
-  const start = findById(input.messages, cursor) + 1;
-  const messages = input.messages.slice(start).flatMap(toClientMessages);
+  const messages = input.messages
+    .slice(findById(input.messages, cursor) + 1)
+    .flatMap(toClientMessages);
   const tools = input.tools.map(
     ({ name, description, parameters }): Tool => ({
       name,

@@ -261,7 +261,7 @@ describe('calls', () => {
     const media = [...parts, { type: 'image', source: { type: 'url', value: 'https://x' } }];
     const results = [parts, media, [], [null], null, 7];
     expect(map(...results.map((content, index) => callResult(`c${index}`, content)))).toEqual(
-      ['ab', JSON.stringify(media), '', '[null]', '', ''].map((value, index) =>
+      ['ab', JSON.stringify(media), '', '[null]', '', '7'].map((value, index) =>
         result(`c${index}`, value),
       ),
     );

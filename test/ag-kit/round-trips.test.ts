@@ -342,7 +342,7 @@ describe('requests', () => {
         ...(resume && {
           resume: {
             interruptId: resume.interruptId,
-            payload: resume.payload === undefined ? {} : (parsed(resume.payload) ?? {}),
+            payload: resume.payload === undefined ? {} : parsed(resume.payload),
           },
         }),
         ...(tools?.[0] && {
@@ -452,7 +452,7 @@ describe('requests', () => {
             {
               interruptId: 'i',
               status: 'resolved',
-              payload: seed % 2 ? parsed(payload ?? {}) : (payload ?? {}),
+              payload: seed % 2 ? parsed(payload) : payload,
             },
           ],
         },
