@@ -7,9 +7,9 @@ import type { RunEventStatus, RunPolicy, RunSnapshot } from './types.ts';
 /**
  * The waits of a run. `patience`: for a first sign of a start, of a remembered or of a cancelled run;
  * `silence`: for any event; both count time on open connections. `hole`: for missing events.
- * `after`: for a run that goes on behind a terminal event.
+ * `after`: for a run that goes on behind a terminal event. `stop`: for a run to stop when it is told to.
  */
-export type RunTimer = 'patience' | 'silence' | 'hole' | 'after';
+export type RunTimer = 'patience' | 'silence' | 'hole' | 'after' | 'stop';
 
 /** The times and promises that a run depends on. */
 export interface RunRules<E> {
@@ -99,6 +99,8 @@ const holeWait = 250;
 // How long what fills a hole may take once it was asked for, if no repetition proves before that nothing does.
 const holePatience = 5000;
 const afterWait = 1000;
+// A run that still talks this long after its cancel may talk on a connection that is dead the other way.
+const stopWait = 5000;
 
 /** Make one run's state machine: no timer, no socket, no clock in it. */
 export function createRunMachine<E, Offset extends number | string>(
@@ -127,6 +129,8 @@ export function createRunMachine<E, Offset extends number | string>(
   let answered = false;
   /** Where a hole was that nobody answered for on the last connection, which may be dead. */
   let doubted: Offset | null | undefined = null;
+  /** Events came behind the cancel. */
+  let unheeded = false;
   /** The lowest place that was held when the hole was asked for. */
   let lowest: Offset | undefined;
   let startedId: string | undefined;
@@ -346,6 +350,8 @@ export function createRunMachine<E, Offset extends number | string>(
       const { offset: cursor, last } = feed.position;
       // What is known already is no sign that the run goes on.
       watchSilence(Number(offset) <= Number(cursor));
+      if (cancelling && !unheeded) wait('stop', stopWait);
+      unheeded = cancelling;
       // Another follower may have asked for more than this one needs.
       if (comparing && offset !== undefined && !(Number(offset) < Number(cursor))) {
         comparing = false;
@@ -404,6 +410,7 @@ export function createRunMachine<E, Offset extends number | string>(
       if (!isLive()) return;
       wait('hole');
       wait('after');
+      wait('stop');
       if (start.policy === 'cancel' && phase === 'sent' && !cancelling && !swapped) {
         cancelling = true;
         world.note({ cancel: true });
@@ -434,6 +441,7 @@ export function createRunMachine<E, Offset extends number | string>(
     timer(name) {
       if (!isLive()) return;
       if (name === 'silence') fail('run-lost', 'went silent');
+      else if (name === 'stop') world.swap();
       else if (name === 'after') terminal && finish(terminal);
       else if (name === 'patience') {
         if (cancelling) finish('cancelled');

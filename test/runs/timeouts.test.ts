@@ -230,6 +230,48 @@ it('a cancelled run of which nothing comes any more is over 60 s after its cance
   expect(run.getSnapshot().status).toBe('cancelled');
 });
 
+describe('a cancel', () => {
+  async function cancelled() {
+    const world = createWorld();
+    const run = world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    const log = createLog('a');
+    world.socket.receive(...log.frames(started('a'), says('one')));
+    run.cancel();
+    await world.settle();
+    const talk = async (seconds: number) => {
+      for (let n = 0; n < seconds; n++) {
+        world.socket.receive(...log.frames(says('more')));
+        await world.clock.advance(1_000);
+      }
+    };
+    return { world, run, talk, log };
+  }
+
+  it('that a run talks on behind for 5 s is sent once more, on another connection', async () => {
+    const { world, talk } = await cancelled();
+    await talk(4);
+    expect(world.network.sockets.length).toBe(1);
+    await talk(2);
+    expect(world.network.sockets.length).toBe(2);
+    expect(world.socket.sent).toMatchObject([{ type: 'resume' }, { type: 'cancel', runId: 'a' }]);
+    await talk(60);
+    expect(world.network.sockets.length).toBe(2);
+  });
+
+  it('that is heeded, or followed by silence, leaves the connection alone', async () => {
+    const heeded = await cancelled();
+    await heeded.talk(2);
+    heeded.world.socket.receive(...heeded.log.frames(finished('a')));
+    await heeded.world.clock.advance(10_000);
+    expect(heeded.run.getSnapshot().status).toBe('finished');
+    expect(heeded.world.network.sockets.length).toBe(1);
+    const silent = await cancelled();
+    await silent.world.clock.advance(10_000);
+    expect(silent.world.network.sockets.length).toBe(1);
+  });
+});
+
 describe('silenceTimeout', () => {
   it('is off by default', async () => {
     const world = createWorld();
