@@ -78,7 +78,11 @@ export async function* readEvents(body) {
     // Some servers leave out the empty line behind the last event.
     .pipeThrough(new TransformStream({ flush: (end) => end.enqueue('\n\n') }))
     .pipeThrough(new EventSourceParserStream({ maxBufferSize: 4_000_000 }));
-  for await (const { data } of events) yield parse(data);
+  try {
+    for await (const { data } of events) yield parse(data);
+  } catch (cause) {
+    throw new Error('The stream of the AG-Kit server broke.', { cause });
+  }
 }
 
 /** A line that is no JSON is skipped, as AG-Kit's own client does. @param {string} data */
