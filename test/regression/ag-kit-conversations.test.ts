@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agKitRuns } from '../../src/ag-kit/ag-kit-runs.ts';
 import type { SendMessageInput } from '../../src/ag-kit/types.ts';
+import { lastIndex } from '../../src/ag-ui/thread-edits.ts';
 import { createPicks } from '../ag-kit/random-streams.ts';
 import { createV1Server, toFakePeer, type V1Server } from '../helpers/v1-server.ts';
 import { createWorld, type TestEvent, user } from '../helpers/world.ts';
@@ -102,7 +103,8 @@ async function converse(seed: number, { reloads, stops }: Doings) {
     await world.clock.advance(5000);
     const { interrupts, pendingToolCallIds, messages } = agent.getSnapshot();
     // A call that was stopped in the middle of its arguments is sent to nobody.
-    const last = messages.findLastIndex(
+    const last = lastIndex(
+      messages,
       ({ id, role, content }) => /^ag-kit:/.test(id) && (role === 'tool' || content),
     );
     const known = messages.slice(0, last + 1);
