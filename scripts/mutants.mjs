@@ -94,7 +94,7 @@ function makeCopy(job) {
 const toPattern = (text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 // What tests say in a copy: those that passed and those that failed; neither where they hang.
-async function runTests(copy, killers, bail) {
+async function runTests(copy, killers, bail, patience = Number(options.patience)) {
   const report = join(copy, 'report.json');
   rmSync(report, { force: true });
   const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'node'];
@@ -107,7 +107,7 @@ async function runTests(copy, killers, bail) {
   }
   const child = spawn(process.execPath, args, { cwd: copy, stdio: 'ignore', detached: true });
   running.add(child);
-  const timer = setTimeout(() => kill(child.pid), Number(options.patience) * 1000);
+  const timer = setTimeout(() => kill(child.pid), patience * 1000);
   await new Promise((resolve) => child.on('close', resolve));
   clearTimeout(timer);
   running.delete(child);
@@ -135,7 +135,7 @@ const copies = Array.from({ length: Math.max(1, Number(options.jobs)) }, (_, job
 
 if (!options.against) {
   const killers = chosen.flatMap((mutant) => mutant.killers);
-  const { passed, failed } = await runTests(copies[0], killers, false);
+  const { passed, failed } = await runTests(copies[0], killers, false, 1_800);
   for (const { file, fullName } of failed) fail(`Fails without any mutant: ${file}: ${fullName}`);
   for (const [file, title] of killers) {
     const isThere = passed.some((test) => test.file === file && test.fullName.includes(title));

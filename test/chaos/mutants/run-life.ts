@@ -274,4 +274,14 @@ export const runLifeMutants: readonly Mutant[] = [
       ],
     ],
   },
+  {
+    name: 'cancel-unheard',
+    rule: 'A run that talks on behind its cancel is told again on another connection.',
+    file: run,
+    find: "else if (name === 'stop') ",
+    replace: "else if (name === 'stop') return;\n      else if (!name) ",
+    killers: [
+      [timeoutsTest, 'that a run talks on behind for 5 s is sent once more, on another connection'],
+    ],
+  },
 ];

@@ -141,8 +141,9 @@ export const runMemoryMutants: readonly Mutant[] = [
     name: 'other-records-kept',
     rule: 'The memory of a name is read, changed and written back.',
     file: storage,
-    find: 'edited ? [...others, edited] : others',
-    replace: 'edited ? [edited] : []',
+    find: 'change(({ runs, ...rest }) => {',
+    replace:
+      'change(({ runs: all, ...rest }) => {\n        const runs = all.filter((one) => one.runId === runId);',
     killers: [
       [storageTest, 'is read, changed and written back: two agents of one name keep both records'],
     ],
