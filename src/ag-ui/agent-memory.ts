@@ -41,6 +41,7 @@ export function findRecords(
 ): readonly RunRecord[] {
   return runs
     .filter((run) => !taken.has(run.runId) && (threadId ?? run.threadId) === run.threadId)
+    .reverse()
     .sort((a, b) => b.sentAt - a.sentAt);
 }
 

@@ -253,7 +253,10 @@ export function createAgUiAgent<
         take(newest);
         // Runs that were stopped before this one still want their cancel to arrive.
         for (const one of others) {
-          if (one.cancel && one.threadId === threadId && !claims.has(one.runId)) take(one, false);
+          if (one.threadId !== threadId || claims.has(one.runId)) continue;
+          if (one.cancel) take(one, false);
+          // What it said is in the newest one's base.
+          else runs.store.edit(one.runId, () => undefined);
         }
       }
     }

@@ -112,9 +112,13 @@ export function createRunStore(
     change,
     edit: (runId, edit) =>
       change(({ runs, ...rest }) => {
-        const others = runs.filter((one) => one.runId !== runId);
-        const edited = edit(runs.find((one) => one.runId === runId));
-        return { ...rest, runs: edited ? [...others, edited] : others };
+        const old = runs.find((one) => one.runId === runId);
+        const edited = edit(old) ?? [];
+        // In the order of their starts, which a clock may not tell.
+        return {
+          ...rest,
+          runs: old ? runs.flatMap((one) => (one === old ? edited : one)) : runs.concat(edited),
+        };
       }, runId),
   };
 }
@@ -129,7 +133,7 @@ function* shrink(
   const others = form.runs.filter((run) => run !== record);
   const withRecord = (smaller: object) => ({
     ...form,
-    runs: [...others, smaller as RunRecord],
+    runs: form.runs.map((run) => (run === record ? (smaller as RunRecord) : run)),
   });
   if (record) {
     const { checkpoint, ...plain } = record;

@@ -99,8 +99,6 @@ async function converse(seed: number, { reloads, stops }: Doings) {
   const say = () => ({ messages: [user(`q${count++}`)], tools });
 
   async function ask() {
-    // The run before is forgotten, if it is over.
-    await world.clock.advance(5000);
     const { interrupts, pendingToolCallIds, messages } = agent.getSnapshot();
     // A call that was stopped in the middle of its arguments is sent to nobody.
     const last = lastIndex(

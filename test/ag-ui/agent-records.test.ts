@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import { createV1Server, toFakePeer } from '../helpers/v1-server.ts';
+import { createWorld, finished, says, started, texts, user } from '../helpers/world.ts';
+
+it('shows the run that was started last, also where two began in one millisecond', async () => {
+  const server = createV1Server({ caps: null });
+  const world = createWorld({ peer: toFakePeer(server) });
+  const agent = world.agent({ threadId: 't', remember: 'thread' });
+  agent.connect();
+  await world.settle();
+  agent.run({ messages: [user('one')] }, { runId: 'a' });
+  await world.settle();
+  server.append('a', started('a'), says('1'), finished('a'));
+  await world.settle();
+  agent.run({ messages: [user('two')] }, { runId: 'b' });
+  await world.settle();
+  const next = world.reload().agent({ threadId: 't', remember: 'thread' });
+  expect(texts(next)).toEqual(['one', '1', 'two']);
+});
+
+it('does not go back to the run before, once the last one is over', async () => {
+  const server = createV1Server({ caps: null });
+  let world = createWorld({ peer: toFakePeer(server) });
+  const open = () => {
+    const agent = world.agent({ threadId: 't', remember: 'thread' });
+    agent.connect();
+    return agent;
+  };
+  const agent = open();
+  await world.settle();
+  agent.run({ messages: [user('one')] }, { runId: 'a' });
+  await world.settle();
+  server.append('a', started('a'), says('1'), finished('a'));
+  await world.settle();
+  await world.clock.advance(100);
+  agent.run({ messages: [user('two')] }, { runId: 'b' });
+  await world.settle();
+  world = world.reload();
+  open();
+  await world.settle();
+  server.append('b', started('b'), says('2', 'n'), finished('b'));
+  await world.clock.advance(30_000);
+  world = world.reload();
+  expect(texts(open())).toEqual(['one', '1', 'two', '2']);
+});
+
+it('shows the run that took the place of another in the same millisecond', async () => {
+  const world = createWorld({
+    peer: toFakePeer(createV1Server({ caps: null, obeysCancel: false })),
+  });
+  const agent = world.agent();
+  agent.connect();
+  await world.settle();
+  agent.run({ messages: [user('one')] }, { runId: 'a' });
+  await world.settle();
+  agent.run({ messages: [user('two')] }, { runId: 'b' });
+  await world.settle();
+  const next = world.reload().agent();
+  expect(texts(next)).toEqual(['one', 'two']);
+  expect(next.getSnapshot().status).toBe('running');
+});
