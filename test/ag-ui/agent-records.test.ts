@@ -45,15 +45,17 @@ it('does not go back to the run before, once the last one is over', async () => 
 });
 
 it('shows the run that took the place of another in the same millisecond', async () => {
-  const world = createWorld({
-    peer: toFakePeer(createV1Server({ caps: null, obeysCancel: false })),
-  });
+  const server = createV1Server({ caps: null, obeysCancel: false });
+  const world = createWorld({ peer: toFakePeer(server) });
   const agent = world.agent();
   agent.connect();
   await world.settle();
   agent.run({ messages: [user('one')] }, { runId: 'a' });
   await world.settle();
   agent.run({ messages: [user('two')] }, { runId: 'b' });
+  await world.settle();
+  // The server confirms the first one late.
+  server.append('a', started('a'));
   await world.settle();
   const next = world.reload().agent();
   expect(texts(next)).toEqual(['one', 'two']);
