@@ -261,7 +261,8 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
           policy: 'keep',
           startable: makeInput !== undefined,
           sent: true,
-          confirmed: acked === true,
+          // What it has told stands in the checkpoint, whatever else could be written down.
+          confirmed: acked === true || from !== undefined,
           cancelling: !!cancel,
           epoch,
           position: from,

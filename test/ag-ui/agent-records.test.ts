@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createV1Server, toFakePeer } from '../helpers/v1-server.ts';
-import { createWorld, finished, says, started, texts, user } from '../helpers/world.ts';
+import { createLog, createWorld, finished, says, started, texts, user } from '../helpers/world.ts';
 
 it('shows the run that was started last, also where two began in one millisecond', async () => {
   const server = createV1Server({ caps: null });
@@ -60,4 +60,20 @@ it('shows the run that took the place of another in the same millisecond', async
   const next = world.reload().agent();
   expect(texts(next)).toEqual(['one', 'two']);
   expect(next.getSnapshot().status).toBe('running');
+});
+
+it('resumes a run whose checkpoint tells that it has begun, whatever could not be written besides', async () => {
+  const world = createWorld();
+  const agent = world.agent({ restart: true });
+  agent.run({ messages: [user('one')] }, { runId: 'a' });
+  await world.settle();
+  world.socket.receive(...createLog('a').frames(started('a'), says('1')));
+  world.page.dispatch('pagehide');
+  const [key, text] = [...world.storage.map][0]!;
+  expect(text).toContain('"acked":true');
+  world.storage.map.set(key, text.replace('"acked":true', '"acked":false'));
+  const next = world.reload({ crash: true });
+  next.agent({ restart: true }).subscribe(() => {});
+  await next.settle();
+  expect(next.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 1 }]);
 });

@@ -118,8 +118,11 @@ async function end(world: World): Promise<number | undefined> {
     await timeline.run(timeline.now() + 500);
     for (const view of views()) if (view.page.isActive) view.abort();
   }
-  await wait(world, () => views().every((view) => view.isAway || isOver(view)), healing.patience);
+  const areOver = () => views().every((view) => view.isAway || isOver(view));
+  await wait(world, areOver, healing.patience);
   await timeline.run(timeline.now() + 3_000);
+  // A late event may have taken a start back that was given up.
+  await wait(world, areOver, healing.patience);
   await wait(world, () => !findGoingOn(world).length, healing.patience);
   checkEnds(world);
   checkCancelled(world);
@@ -150,7 +153,7 @@ async function leave(world: World) {
   await timeline.run(
     timeline.now() +
       2_000 +
-      20 *
+      100 *
         (world.setting.storageDelay ?? 0) *
         Math.max(1, ...left.map(({ views }) => views.length)),
   );
