@@ -4,9 +4,12 @@ export default defineConfig({
   test: {
     projects: [
       {
-        // The example server imports the package by its name; here it gets the sources.
+        // The example servers import the package by its name; here they get the sources.
         resolve: {
-          alias: { 'runsocket/server': `${import.meta.dirname}/src/server/index.ts` },
+          alias: {
+            'runsocket/server': `${import.meta.dirname}/src/server/index.ts`,
+            'runsocket/ag-kit': `${import.meta.dirname}/src/ag-kit/index.ts`,
+          },
         },
         test: {
           name: 'node',

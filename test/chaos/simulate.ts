@@ -80,9 +80,12 @@ function goOn({ page, runs }: World) {
 
 const isOver = (view: View) => {
   const { status, error, runId } = view.agent.getSnapshot();
+  const { aborted, truth } = view.page.world;
   return (
     (status !== 'running' && error?.code !== 'closed') ||
-    (runId !== undefined && mayStay(view, runId, false))
+    (runId !== undefined &&
+      // One that was stopped, by a wish that nobody remembers, never ends.
+      (mayStay(view, runId, false) || (aborted.has(runId) && truth.last(runId)?.isAlive)))
   );
 };
 
@@ -113,16 +116,18 @@ async function end(world: World): Promise<number | undefined> {
   await healing.run();
   world.mayEnd = true;
   if (world.violations.length) return healing.took;
-  // What would never end is stopped by its user.
-  if (setting.script.isEndless) {
-    await timeline.run(timeline.now() + 500);
-    for (const view of views()) if (view.page.isActive) view.abort();
-  }
-  const areOver = () => views().every((view) => view.isAway || isOver(view));
-  await wait(world, areOver, healing.patience);
+  const rest = async () => {
+    // What would never end is stopped by its user.
+    if (setting.script.isEndless) {
+      await timeline.run(timeline.now() + 500);
+      for (const view of views()) if (view.page.isActive) view.abort();
+    }
+    await wait(world, () => views().every((view) => view.isAway || isOver(view)), healing.patience);
+  };
+  await rest();
   await timeline.run(timeline.now() + 3_000);
   // A late event may have taken a start back that was given up.
-  await wait(world, areOver, healing.patience);
+  await rest();
   await wait(world, () => !findGoingOn(world).length, healing.patience);
   checkEnds(world);
   checkCancelled(world);

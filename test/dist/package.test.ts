@@ -44,7 +44,7 @@ describe('the published package', () => {
     const others = files.filter(
       (file) =>
         !/^(LICENSE|(CHANGELOG|PROTOCOL|README)\.md|package\.json|docs\/.*)$/.test(file) &&
-        !/^dist\/(index|ag-ui|agent-provider|react|client|server(\/\w+)?)\.(js|cjs)(\.map)?$/.test(
+        !/^dist\/(index|ag-ui|agent-provider|ag-kit|react|client|server(\/\w+)?)\.(js|cjs)(\.map)?$/.test(
           file,
         ) &&
         !/^dist\/server\/\w+\.d\.c?ts$/.test(file) &&

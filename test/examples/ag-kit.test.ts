@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createAgUiAgent } from '../../src/ag-ui/agent.ts';
 import type { AgUiAgent } from '../../src/ag-ui/agent-types.ts';
@@ -15,9 +15,6 @@ import { createWebSocketClient } from '../../src/client/websocket-client.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { until } from '../helpers/until.ts';
 import { type AgKitEndpoint, createAgKitRun, readEvents, startAgKit } from './ag-kit-server.ts';
-
-// The example imports the package by its name; here it gets the sources.
-vi.mock('runsocket/ag-kit', () => import('../../src/ag-kit/index.ts'));
 
 const cleanups: (() => unknown)[] = [];
 
