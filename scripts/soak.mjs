@@ -390,17 +390,19 @@ if (after.handles > before.handles) {
 
 // Flat: what the second half held is what the first half held, but for noise. The start is warm-up.
 const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1] ?? 0;
+// A megabyte on its way at the wrong moment is no leak: of heaps the least counts.
+const least = (list) => Math.min(...list);
 const warm = samples.slice(Math.min(8, samples.length >> 2));
 const halves = [warm.slice(0, warm.length >> 1), warm.slice(warm.length >> 1)];
-for (const [title, get, most] of [
-  ['heap, MB', ({ heap }) => heap, 1],
+for (const [title, get, most, of = median] of [
+  ['least heap, MB', ({ heap }) => heap, 1, least],
   ['handles', ({ handles }) => handles, 3],
   ['timers', (sample) => sample.timers, 5],
   ['listeners', ({ listeners }) => listeners, 0],
-  ["the server's heap, MB", ({ server }) => server.heap, 3],
+  ["the server's least heap, MB", ({ server }) => server.heap, 1, least],
   ["the server's handles", ({ server }) => server.handles, 5],
 ]) {
-  const [first, second] = halves.map((half) => median(half.map(get)));
+  const [first, second] = halves.map((half) => of(half.map(get)));
   console.log(
     `${title}: ${first.toFixed(2)} in the first half, ${second.toFixed(2)} in the second`,
   );
