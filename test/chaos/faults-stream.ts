@@ -48,6 +48,9 @@ function once(
   return 'waits';
 }
 
+/** What was sent twice on a connection, in the order that it keeps. */
+const doubled = new WeakMap<Line, string>();
+
 /** Lets the server answer a resume only when it has a new event, which is sent first. */
 function holdBack(world: World, line: Line, message: Message, known: number) {
   const { runId } = message;
@@ -143,6 +146,8 @@ export const streamFaults: Readonly<Record<string, FaultKind>> = {
           const isV1 = world.setting.server === 'v1';
           if (message.type !== 'resume' || shown !== runId || (!isV1 && after < 1))
             return undefined;
+          // The second of two would be overtaken by what the answer to the first one makes of it.
+          if (doubled.get(line) === write(message)) return undefined;
           holdBack(world, line, message, events.length);
           return [];
         },
@@ -201,9 +206,11 @@ export const streamFaults: Readonly<Record<string, FaultKind>> = {
     group: 'stream',
     weight: 3,
     apply: (world) =>
-      once(world, 'up', 'resume-twice', (message) =>
-        message.type === 'resume' ? [message, message] : undefined,
-      ),
+      once(world, 'up', 'resume-twice', (message, line) => {
+        if (message.type !== 'resume') return undefined;
+        doubled.set(line, write(message));
+        return [message, message];
+      }),
   },
   'unknown-message': {
     group: 'stream',
