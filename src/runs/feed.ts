@@ -13,6 +13,8 @@ export interface RunPosition<E, Offset> {
   readonly dense?: boolean | undefined;
   /** The end that the events up to here tell. */
   readonly ended?: End | undefined;
+  /** The execution whose log it is, where the server names it. */
+  readonly epoch?: string | undefined;
 }
 
 /** Takes what stands at one place of a log: one event, or those that one frame expands to. */

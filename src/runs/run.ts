@@ -310,7 +310,7 @@ export function createRunMachine<E, Offset extends number | string>(
       return error;
     },
     get position() {
-      return { ...feed.position, ended: terminal };
+      return { ...feed.position, ended: terminal, epoch };
     },
     snapshot() {
       const cursor = cursorOf();

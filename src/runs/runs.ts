@@ -264,7 +264,8 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
           // What it has told stands in the checkpoint, whatever else could be written down.
           confirmed: acked === true || from !== undefined,
           cancelling: !!cancel,
-          epoch,
+          // That of the checkpoint is of what is known, whatever was written since.
+          epoch: from?.epoch ?? epoch,
           position: from,
           makeInput,
           cancelWhenOwned: policy === 'cancel',

@@ -22,6 +22,9 @@ interface Wait {
 /** How late a timer may come that did not sleep, in ms. */
 const slack = 1_000;
 
+/** A long wait is made of steps of so many ms: a page that sleeps loses one of them at most. */
+const longest = 5_000;
+
 /** Make a run's waits; `pausable` names those that `pause()` stops, `onEnd` is told each that ran out. */
 export function createWaits<Name extends string>(
   { now, setTimer }: Environment,
@@ -33,7 +36,12 @@ export function createWaits<Name extends string>(
   function start(name: Name, wait: Wait) {
     waits.set(name, wait);
     wait.since = now();
+    const step = Math.min(wait.left, longest);
     wait.stop = setTimer(() => {
+      if (wait.left > step) {
+        wait.left -= step;
+        return start(name, wait);
+      }
       // One that comes this late slept with its page, and what arrived meanwhile may still be unread.
       if (!wait.slept && now() - wait.since > wait.left + slack) {
         wait.slept = true;
@@ -41,7 +49,7 @@ export function createWaits<Name extends string>(
       }
       waits.delete(name);
       onEnd(name);
-    }, wait.left);
+    }, step);
   }
 
   return {
@@ -60,7 +68,7 @@ export function createWaits<Name extends string>(
         wait.stop = undefined;
         // More than was left has not passed while the timer ran: the page slept, or its clock was set.
         const passed = now() - wait.since;
-        if (passed > 0 && passed < wait.left) wait.left -= passed;
+        if (passed > 0 && passed < wait.left) wait.left -= Math.min(passed, longest);
       }
     },
     resume() {

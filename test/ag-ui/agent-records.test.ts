@@ -77,3 +77,26 @@ it('resumes a run whose checkpoint tells that it has begun, whatever could not b
   await next.settle();
   expect(next.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 1 }]);
 });
+
+it('knows by its checkpoint which execution it has read, whatever else could be written down', async () => {
+  const server = createV1Server();
+  const world = createWorld({ peer: toFakePeer(server) });
+  world.agent().run({ messages: [user('one')] }, { runId: 'a' });
+  await world.settle();
+  server.append('a', started('a'), says('old '));
+  await world.settle();
+  world.page.dispatch('pagehide');
+  const [key, text] = [...world.storage.map][0]!;
+  const epoch = JSON.stringify(server.runs.get('a')?.epoch);
+  expect(text.split(`"epoch":${epoch}`)).toHaveLength(3);
+  const { runs, ...rest } = JSON.parse(text);
+  const record = { ...runs[0], epoch: undefined };
+  world.storage.map.set(key, JSON.stringify({ ...rest, runs: [record] }));
+  server.reexecute('a');
+  server.append('a', started('a'), says('new '), says('words'));
+  const next = world.reload({ crash: true });
+  const again = next.agent();
+  again.subscribe(() => {});
+  await next.clock.advance(3_000);
+  expect(texts(again)).toEqual(['one', 'new words']);
+});

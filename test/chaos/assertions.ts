@@ -127,10 +127,10 @@ export function allowedCodes({ page }: View, runId: string): ReadonlySet<string>
   }
   // A start that a link swallowed, or whose answer is too slow, was never confirmed.
   if (!executions.length || has('log-lost')) codes.add('start-unknown').add('run-unknown');
-  if (server === 'bare') {
-    if (world.setting.script.slowStart || has('producer-lost', 'evicted'))
-      codes.add('start-unknown');
-    if (world.setting.script.slowStart) codes.add('run-unreachable');
+  if (server === 'bare' && has('producer-lost', 'evicted')) codes.add('start-unknown');
+  // It says nothing for longer than anybody waits.
+  if (server !== 'v1' && world.setting.script.slowStart) {
+    codes.add('start-unknown').add('run-unreachable');
   }
   return codes;
 }
