@@ -129,7 +129,7 @@ export function allowedCodes({ page }: View, runId: string): ReadonlySet<string>
   if (!executions.length || has('log-lost')) codes.add('start-unknown').add('run-unknown');
   if (server === 'bare' && has('producer-lost', 'evicted')) codes.add('start-unknown');
   // It says nothing for longer than anybody waits.
-  if (server !== 'v1' && world.setting.script.slowStart) {
+  if (world.setting.script.slowStart) {
     codes.add('start-unknown').add('run-unreachable');
   }
   return codes;
