@@ -260,7 +260,11 @@ export function findGoingOn(world: World): readonly string[] {
   return [...world.owners].flatMap(([runId, { name, disk: own }]) => {
     const isHere = own === disk && views.some((view) => view.name === name && !view.isAway);
     const last = world.truth.last(runId);
-    return isHere && last?.isAlive && last.status === 'running' ? [runId] : [];
+    // Of a run that a server did not know any more, and executes again, its client hears nothing.
+    const { incidents, executions } = world.truth.run(runId);
+    const isUnheard = incidents.has('log-lost') && executions.length > 1;
+    const isGoingOn = isHere && !isUnheard && last?.isAlive && last.status === 'running';
+    return isGoingOn ? [runId] : [];
   });
 }
 
