@@ -1,5 +1,6 @@
 import type { AgUiEvent } from '../ag-ui/events.ts';
 import type { Interrupt } from '../ag-ui/interrupts.ts';
+import { listOf } from '../ag-ui/thread-edits.ts';
 import { isRecord, isText, textOf } from '../internal/json-values.ts';
 import { flattenResult } from './content.ts';
 import { defined } from './defined.ts';
@@ -44,13 +45,12 @@ function toInterrupt({ id, reason, metadata, ...rest }: Interrupt): SendMessageE
 export function agUiToAgKit(): AgUiToAgKit {
   let isOver = false;
   let out: (SendMessageEvent | '[DONE]')[] = [];
-  /** What waits behind a result, in order; arguments of calls that wait, too, wait with them. */
-  const held = new Set<SendMessageEvent>();
-  const parts = new Map<unknown, SendMessageEvent[]>();
+  /** What waits behind a result, in order: an event, and behind a call's start more of that call. */
+  const held: SendMessageEvent[][] = [];
   /** The calls whose arguments the client is being sent. */
   const sending = new Set<unknown>();
-  /** The calls of the run, and whether their arguments are still to come. */
-  const calls = new Map<unknown, boolean>();
+  /** The calls of the run: where their arguments wait, until they have ended. */
+  const calls = new Map<unknown, SendMessageEvent[] | undefined>();
   const answered = new Set<unknown>();
   /** Messages that are not the assistant's. */
   const foreign = new Set<unknown>();
@@ -59,31 +59,26 @@ export function agUiToAgKit(): AgUiToAgKit {
   let lastCall: unknown;
   let lastText: unknown;
 
-  function sendPart(event: SendMessageEvent) {
+  function send(event: SendMessageEvent) {
     out.push(event);
+    if (event.type === 'tool-call-start') sending.add(event.toolCallId);
     if (event.type === 'tool-call-end') sending.delete(event.toolCallId);
   }
 
-  function put(event: SendMessageEvent) {
-    const id = (event as Fields).toolCallId;
-    if (!/args|end/.test(event.type)) held.add(event);
-    else if (sending.has(id)) sendPart(event);
-    else parts.get(id)?.push(event);
-    if (event.type === 'tool-call-start') parts.set(id, []);
-    for (const one of held) {
-      if (one.type === 'tool-result' && sending.size) break;
-      held.delete(one);
-      out.push(one);
-      if (one.type !== 'tool-call-start') continue;
-      sending.add(one.toolCallId);
-      parts.get(one.toolCallId)?.forEach(sendPart);
+  function put(event: SendMessageEvent, place: SendMessageEvent[] = []) {
+    if (sending.has((event as Fields).toolCallId)) send(event);
+    else if (place.push(event) === 1) held.push(place);
+    while (held[0] && !(sending.size && held[0][0]?.type === 'tool-result')) {
+      held.shift()?.forEach(send);
     }
+    return place;
   }
 
   function endCall(id: unknown) {
-    if (!calls.get(id)) return;
-    calls.set(id, false);
-    put({ type: 'tool-call-end', toolCallId: id as string });
+    const place = calls.get(id);
+    if (!place) return;
+    put({ type: 'tool-call-end', toolCallId: id as string }, place);
+    calls.set(id, undefined);
   }
 
   function takeText({ messageId, role, delta }: Fields) {
@@ -101,10 +96,10 @@ export function agUiToAgKit(): AgUiToAgKit {
       chunked.set(subagentRunId, id);
     }
     if (isText(toolCallName) && !calls.has(id)) {
-      calls.set(id, true);
-      put({ type: 'tool-call-start', toolCallId: id, toolCallName });
+      calls.set(id, put({ type: 'tool-call-start', toolCallId: id, toolCallName }));
     }
-    if (isText(delta) && calls.get(id)) put({ type: 'tool-call-args', toolCallId: id, delta });
+    const place = calls.get(id);
+    if (isText(delta) && place) put({ type: 'tool-call-args', toolCallId: id, delta }, place);
     if (/END|RESULT/.test(type)) endCall(id);
     if (!/RESULT/.test(type) || answered.has(id)) return;
     answered.add(id);
@@ -125,7 +120,7 @@ export function agUiToAgKit(): AgUiToAgKit {
       if (isOver) {
         const { interrupts } = Object(outcome);
         [...calls.keys()].forEach(endCall);
-        for (const one of Array.isArray(interrupts) ? interrupts : []) {
+        for (const one of listOf<Interrupt>(interrupts) ?? []) {
           if (isText(one?.id)) out.push(toInterrupt(one));
         }
         out.push('[DONE]');
