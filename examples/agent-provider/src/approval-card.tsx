@@ -28,7 +28,7 @@ export function ApprovalCard({ approval, command, onResolve }: ApprovalCardProps
   const left = useTimeLeft(isWaiting ? expiresAt : undefined);
   const isLate = left !== undefined && left <= 0;
   const isSending = command?.status === 'submitting';
-  const { risk, ...details } = readDetails(approval.data);
+  const { risk, ...details } = readDetails(approval);
   const outcome = outcomes[decision ?? 'expired'];
   return (
     <Card
@@ -49,11 +49,11 @@ export function ApprovalCard({ approval, command, onResolve }: ApprovalCardProps
         items={Object.entries(details).map(([label, value]) => ({
           key: label,
           label,
-          children: String(value),
+          children: <Value value={value} />,
         }))}
       />
       {isWaiting && risk !== undefined && (
-        <Alert type="warning" role="note" showIcon title={String(risk)} />
+        <Alert type="warning" role="note" showIcon title={<Value value={risk} />} />
       )}
       {isWaiting && command?.status === 'failed' && (
         <Alert
@@ -106,7 +106,39 @@ function formatTime(time: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** What the server says of a question besides its words; this page's server puts it in `metadata`. */
-function readDetails(data: unknown): Record<string, unknown> {
-  return { ...Object(Object(data).metadata) };
+/** Text as it is, and anything else as JSON: what an agent asks may have any shape. */
+function Value({ value }: { value: unknown }) {
+  if (typeof value === 'string') return value;
+  const json = JSON.stringify(value, null, 2);
+  return isObject(value) || Array.isArray(value) ? <pre className="json">{json}</pre> : json;
+}
+
+/** What the card shows in places of their own, or does not need. */
+const told = ['toolCallId', 'responseSchema', 'expiresAt'];
+
+/**
+ * What the server says of a question besides its words: this page's server in the fields of
+ * `metadata`, an AG-Kit server in those of the `payload` there.
+ */
+function readDetails({ data, description }: AgentApprovalState): Record<string, unknown> {
+  const metadata = isObject(data) && isObject(data.metadata) ? data.metadata : {};
+  const { payload, ...rest } = metadata;
+  const asked = parse(payload);
+  const fields = isObject(asked) ? { ...rest, ...asked } : metadata;
+  return Object.fromEntries(
+    Object.entries(fields).filter(([name, value]) => !told.includes(name) && value !== description),
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Some servers of AG-Kit send a payload as JSON text. */
+function parse(value: unknown): unknown {
+  try {
+    return typeof value === 'string' ? JSON.parse(value) : value;
+  } catch {
+    return value;
+  }
 }
