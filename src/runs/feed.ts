@@ -11,6 +11,8 @@ export interface RunPosition<E, Offset> {
   readonly last?: readonly E[] | undefined;
   /** The log has shown no holes so far. */
   readonly dense?: boolean | undefined;
+  /** As JSON, the string offsets given out so far: no order tells them from new ones. */
+  readonly seen?: unknown;
   /** The end that the events up to here tell. */
   readonly ended?: End | undefined;
   /** The execution whose log it is, where the server names it. */
@@ -53,11 +55,11 @@ export function createFeed<E, Offset extends number | string>(
   give: Taker<E, Offset>,
   from: RunPosition<E, Offset> = { offset: undefined },
 ): Feed<E, Offset> {
-  let { offset: cursor, previous, last, dense = false } = from;
+  // Undefined as long as nothing tells whether the log has holes.
+  let { offset: cursor, previous, last, dense } = from;
   let held: (readonly [Offset, readonly E[]])[] = [];
   let promised = false;
-  let sparse = false;
-  const seen = new Set<Offset>();
+  const seen = new Set<unknown>(Array.isArray(from.seen) ? from.seen : []).add(cursor);
 
   const after = () => Number(cursor ?? -1) + 1;
 
@@ -70,15 +72,23 @@ export function createFeed<E, Offset extends number | string>(
 
   // Gives out what has become next.
   function release() {
-    for (let next = held[0]; next && (sparse || Number(next[0]) <= after()); next = held[0]) {
-      held.shift();
+    while (held[0] && (dense === false || Number(held[0][0]) <= after())) {
+      const next = held.shift()!;
       if (Number(next[0]) >= after()) pass(...next);
     }
   }
 
   return {
     get position() {
-      return { offset: cursor, previous, last, dense: dense && !sparse };
+      const at = cursor;
+      // Slow storage writes it later, when there are more of them.
+      return {
+        offset: at,
+        previous,
+        last,
+        dense,
+        seen: { toJSON: () => [...seen].slice(0, [...seen].indexOf(at) + 1) },
+      };
     },
     get held() {
       return held.length;
@@ -88,31 +98,30 @@ export function createFeed<E, Offset extends number | string>(
     },
     promise() {
       promised = dense = true;
-      sparse = false;
     },
     receive(offset, events) {
       if (offset === undefined) give(events, offset);
       else if (typeof offset === 'string') {
-        if (seen.has(offset) || offset === cursor) return false;
+        if (seen.has(offset)) return false;
         seen.add(offset);
-        if (seen.size > seenLimit) seen.delete(seen.values().next().value as Offset);
+        if (seen.size > seenLimit) seen.delete(seen.values().next().value);
         pass(offset, events);
-      } else if (cursor === undefined ? promised && Number(offset) > 0 : Number(offset) > after()) {
-        if (dense && !sparse) return hold(offset, events);
-        sparse = true;
+      } else if (Number(offset) > after() && (promised || cursor !== undefined)) {
+        if (dense) return hold(offset, events);
+        dense = false;
         pass(offset, events);
       } else if (Number(offset) >= after() || cursor === undefined) {
         // Two offsets in a row tell that a log is dense, until a first jump tells otherwise.
-        dense ||= cursor !== undefined && !sparse;
+        if (cursor !== undefined) dense ??= true;
         pass(offset, events);
-        if (held.length) release();
+        release();
       }
       return false;
     },
     accept() {
       const next = held.shift();
       if (!next) return;
-      sparse = !promised;
+      dense = promised;
       pass(...next);
       release();
     },

@@ -59,17 +59,12 @@ export function isHello(message: Fields): boolean {
 /** A control about a run, or undefined for anything else. */
 export function parseRunControl(message: Fields): RunControl | undefined {
   const { type, runId, from, status } = message;
-  if (
-    typeof runId !== 'string' ||
-    typeof type !== 'string' ||
-    !/^run\.(accepted|unknown|truncated|end)$/.test(type)
-  ) {
-    return undefined;
-  }
-  if (type === 'run.truncated' && !Number.isSafeInteger(from)) return undefined;
-  if (type === 'run.end' && !/^(finished|error|cancelled|lost)$/.test(`${status}`))
-    return undefined;
-  return message as unknown as RunControl;
+  return typeof runId === 'string' &&
+    /^run\.(accepted|unknown|truncated|end)$/.test(`${type}`) &&
+    (type !== 'run.truncated' || Number.isSafeInteger(from)) &&
+    (type !== 'run.end' || /^(finished|error|cancelled|lost)$/.test(`${status}`))
+    ? (message as unknown as RunControl)
+    : undefined;
 }
 
 /** An offset that a cursor can stand on: a finite number within ±2^53, or a string. */
