@@ -1,4 +1,5 @@
 import type { WebSocketLike } from '../../src/client/types.ts';
+import type { Names } from './numbering.ts';
 import type { Host, Timeline } from './timeline.ts';
 
 /** How the server's end of a connection is told what happens; as `RunServer.connect()` gives it. */
@@ -48,6 +49,8 @@ export interface Link {
   /** Ends this many attempts in the middle of their handshake. */
   breakHandshakes: number;
   latency: number;
+  /** How the server names the places of its logs; undefined where they are 0, 1, 2 … */
+  names: Names | undefined;
   port: ServerPort | undefined;
   /** Frames of a socket that its client has given up still arrive, and poison with them. */
   late: ((line: Line) => readonly string[]) | undefined;
@@ -150,8 +153,9 @@ export function createLink(timeline: Timeline, trace: (text: () => string) => vo
       if (left[direction] <= 0) line.cut();
     };
 
-    const toClient = (data: string | ArrayBuffer) => {
+    const toClient = (made: string | ArrayBuffer) => {
       if (isBroken || muted.down) return;
+      const data = link.names && typeof made === 'string' ? link.names.down(made) : made;
       toPage.add(() => {
         if (state !== 1 && !(isDetached && link.late)) return;
         trace(() => `#${id} <- ${typeof data === 'string' ? data.slice(0, 150) : 'bytes'}`);
@@ -241,8 +245,8 @@ export function createLink(timeline: Timeline, trace: (text: () => string) => vo
       },
       binaryType: 'blob',
       send(data) {
-        const text = String(data);
-        trace(() => `#${id} -> ${text.slice(0, 150)}`);
+        trace(() => `#${id} -> ${String(data).slice(0, 150)}`);
+        const text = link.names?.up(String(data)) ?? String(data);
         sent(line, text);
         if (isBroken || muted.up || state !== 1) return;
         toServer.add(() => {
@@ -280,6 +284,7 @@ export function createLink(timeline: Timeline, trace: (text: () => string) => vo
     mode: 'up',
     breakHandshakes: 0,
     latency: 5,
+    names: undefined,
     port: undefined,
     late: undefined,
     down,

@@ -1,6 +1,7 @@
 import { createRandom } from '../helpers/random.ts';
 import { between, type Fault, pick } from './fault.ts';
 import { faults as kinds } from './faults.ts';
+import type { Numbering } from './numbering.ts';
 import type { Script } from './script.ts';
 import type { Setting } from './world.ts';
 
@@ -18,6 +19,20 @@ export interface Schedule {
 /** All profiles, in the order in which they take turns. */
 export const profiles: readonly Profile[] = ['v1', 'plain', 'plain-restart', 'overlap', 'deep'];
 
+// Version 1 promises 0, 1, 2 …
+const namings = [
+  'dense',
+  'dense',
+  'dense',
+  'dense',
+  'sparse',
+  'sparse',
+  'stream',
+  'digits',
+  'random',
+  'random',
+] as const satisfies readonly Numbering[];
+
 /** The profile of a seed where none is asked for: a deep one is as long as eight others. */
 export function profileOf(seed: number): Profile {
   if (seed % 50 === 49) return 'deep';
@@ -29,12 +44,13 @@ export function createSchedule(seed: number, profile: Profile = profileOf(seed))
   const random = createRandom(seed * 2_654_435_761 + profiles.indexOf(profile));
   // Small seeds give numbers alike at first.
   for (let i = 0; i < 4; i++) random();
-  const setting = createSetting(profile, random);
+  const setting = createSetting(profile, random, createRandom(seed * 40_503 + 17));
   const count = profile === 'deep' ? 260 : 33 + Math.floor(random() * 12);
   return { seed, profile, setting, faults: createFaults(setting, count, random) };
 }
 
-function createSetting(profile: Profile, random: () => number): Setting {
+// `names` is a chance of its own, so that a server that numbers otherwise is all that is other.
+function createSetting(profile: Profile, random: () => number, names: () => number): Setting {
   const chance = (part: number) => random() < part;
   const server =
     profile === 'v1' || (profile === 'deep' && chance(0.7))
@@ -52,6 +68,7 @@ function createSetting(profile: Profile, random: () => number): Setting {
     server,
     heartbeat: pick([5_000, 15_000], random()),
     latency: pick([1, 5, 25], random()),
+    numbering: server === 'v1' ? 'dense' : pick(namings, names()),
     // The defaults leave a client without a connection for most of a schedule.
     backoff: chance(0.25) ? {} : { first: 200, min: 50, max: 1_500 },
     overlap: profile === 'overlap',

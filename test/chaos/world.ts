@@ -4,6 +4,7 @@ import { createRandom } from '../helpers/random.ts';
 import { type Backend, createBackend, type ServerKind } from './backend.ts';
 import type { Disk } from './disk.ts';
 import { createLink, type Link } from './link.ts';
+import { createNames, type Numbering } from './numbering.ts';
 import type { Page } from './page.ts';
 import type { Script } from './script.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
@@ -29,6 +30,7 @@ export interface Setting {
   readonly server: ServerKind;
   readonly heartbeat: number;
   readonly latency: number;
+  readonly numbering: Numbering;
   readonly backoff: BackoffOptions;
   readonly overlap: boolean;
   /** The server starts a run once however often it is asked, and the client knows. */
@@ -156,6 +158,7 @@ export function createWorld(seed: number, setting: Setting, isTraced: boolean): 
       world.busyUntil = Math.max(world.busyUntil, timeline.now() + ms);
     },
   };
+  link.names = createNames(setting.numbering, truth, (text) => world.fail('prefix', text));
   link.refusesUrl = (url) => {
     const isUsed = world.usedUrls.has(url);
     world.usedUrls.add(url);
