@@ -93,6 +93,7 @@ const idle = findIdle(total);
 console.log('');
 for (const [kind, times] of Object.entries(total.counts).sort()) console.log(`  ${kind}: ${times}`);
 console.log(`runs ended: ${JSON.stringify(total.ends)}`);
+console.log(`full storage cost: ${JSON.stringify(total.losses)}`);
 console.log(`longest healing: ${(total.healed / 1000).toFixed(1)} s of virtual time`);
 console.log(`planned faults: ${total.planned}`);
 if (idle.length) console.log(`never took effect: ${idle.join(', ')}`);

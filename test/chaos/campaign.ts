@@ -1,5 +1,6 @@
 import { faults as kinds } from './faults.ts';
 import { closeCodes } from './faults-server.ts';
+import { allLosses } from './sacrifice.ts';
 import { createSchedule, type Profile, type Schedule } from './schedule.ts';
 import { simulate } from './simulate.ts';
 import type { Violation } from './world.ts';
@@ -17,6 +18,8 @@ export interface Tally {
   planned: number;
   /** How often each kind took effect. */
   readonly counts: Record<string, number>;
+  /** How often storage without room cost what. */
+  readonly losses: Record<string, number>;
   /** How the runs ended that were in view at the end. */
   readonly ends: Record<string, number>;
   readonly failures: Failure[];
@@ -26,7 +29,7 @@ export interface Tally {
 
 /** Make an empty tally. */
 export function createTally(): Tally {
-  return { schedules: 0, planned: 0, counts: {}, ends: {}, failures: [], healed: 0 };
+  return { schedules: 0, planned: 0, counts: {}, losses: {}, ends: {}, failures: [], healed: 0 };
 }
 
 /** Add one tally to another. */
@@ -35,7 +38,7 @@ export function addTally(to: Tally, from: Tally): void {
   to.planned += from.planned;
   to.healed = Math.max(to.healed, from.healed);
   to.failures.push(...from.failures);
-  for (const name of ['counts', 'ends'] as const) {
+  for (const name of ['counts', 'losses', 'ends'] as const) {
     for (const [key, count] of Object.entries(from[name])) {
       to[name][key] = (to[name][key] ?? 0) + count;
     }
@@ -46,12 +49,13 @@ export function addTally(to: Tally, from: Tally): void {
 export async function runSeed(tally: Tally, seed: number, profile?: Profile): Promise<void> {
   const schedule = createSchedule(seed, profile);
   const outcome = await simulate(schedule);
-  const count = (name: 'counts' | 'ends', key: string, more = 1) => {
+  const count = (name: 'counts' | 'losses' | 'ends', key: string, more = 1) => {
     tally[name][key] = (tally[name][key] ?? 0) + more;
   };
   tally.schedules++;
   tally.planned += schedule.faults.length;
   for (const [kind, times] of outcome.counts) count('counts', kind, times);
+  for (const [loss, times] of outcome.losses) count('losses', loss, times);
   for (const end of outcome.ends) count('ends', end);
   tally.healed = Math.max(tally.healed, outcome.healed ?? 0);
   if (outcome.violations.length) {
@@ -74,9 +78,12 @@ export function countFaults({ counts }: Tally): number {
   );
 }
 
-/** The kinds that never took effect. */
-export function findIdle({ counts }: Tally): readonly string[] {
-  return allKinds.filter((kind) => !counts[kind]);
+/** The kinds that never took effect, and what full storage never cost. */
+export function findIdle({ counts, losses }: Tally): readonly string[] {
+  return [
+    ...allKinds.filter((kind) => !counts[kind]),
+    ...allLosses.filter((loss) => !losses[loss]).map((loss) => `loss of ${loss}`),
+  ];
 }
 
 /** A failure as text: its seed, what failed, what is left of it, and its trace. */

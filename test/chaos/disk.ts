@@ -1,4 +1,5 @@
 import type { RunStorage } from '../../src/runs/types.ts';
+import type { Change } from './sacrifice.ts';
 import type { Host } from './timeline.ts';
 
 /** What a record of a run must have to be taken up. */
@@ -25,8 +26,11 @@ export interface Disk {
   copy(): Disk;
 }
 
-/** Make a disk. */
-export function createDisk(from?: ReadonlyMap<string, string>): Disk {
+/** Make a disk; `changed` is told of each change for which there was no room as it was. */
+export function createDisk(
+  changed: (change: Change) => void,
+  from?: ReadonlyMap<string, string>,
+): Disk {
   const map = new Map(from);
 
   const disk: Disk = {
@@ -48,22 +52,42 @@ export function createDisk(from?: ReadonlyMap<string, string>): Disk {
       for (const key of map.keys()) map.set(key, text);
     },
     storage(page, delay) {
-      const check = () => {
-        if (disk.mode === 'denied') throw new Error('denied');
+      // By key, what was refused since the page has last looked; each change begins with a look.
+      const refused = new Map<string, { readonly texts: string[]; readonly quota: number }>();
+      const settle = (key: string, written?: string) => {
+        const { texts, quota } = refused.get(key) ?? { texts: [], quota: 0 };
+        refused.delete(key);
+        if (texts.length) changed({ refused: texts, written, quota });
+      };
+      const check = (key: string) => {
+        if (disk.mode !== 'denied') return;
+        // What was refused before may be so for another reason.
+        refused.delete(key);
+        throw new Error('denied');
       };
       const tasks = {
         getItem(key: string) {
-          check();
+          settle(key);
+          check(key);
           return map.get(key) ?? null;
         },
         setItem(key: string, value: string) {
-          check();
-          if (disk.mode === 'full' && value.length > disk.quota) throw new Error('full');
+          check(key);
+          const { mode, quota } = disk;
+          if (mode === 'full' && value.length > quota) {
+            const before = refused.get(key);
+            // One that met another quota before is no change to judge.
+            if (!before) refused.set(key, { texts: [value], quota });
+            else if (before.quota === quota) before.texts.push(value);
+            throw new Error('full');
+          }
+          settle(key, value);
           // A page that is gone writes nothing more.
           if (page.isAlive) map.set(key, value);
         },
         removeItem(key: string) {
-          check();
+          check(key);
+          settle(key, '');
           if (page.isAlive) map.delete(key);
         },
       };
@@ -85,7 +109,7 @@ export function createDisk(from?: ReadonlyMap<string, string>): Disk {
       };
     },
     copy() {
-      const other = createDisk(map);
+      const other = createDisk(changed, map);
       other.isTouched = disk.isTouched;
       return other;
     },

@@ -192,7 +192,14 @@ function createView(page: Page, name: string, storage: ReturnType<Disk['storage'
       return applyAgUiEvent(thread, event);
     },
   } as never);
-  agent.on('error', ({ code, message }) => world.trace(() => `   error ${code}: ${message}`));
+  const lost = new Set<string>();
+  agent.on('error', ({ code, message }) => {
+    world.trace(() => `   error ${code}: ${message}`);
+    // Of each kind of loss, one agent speaks once.
+    if (code !== 'storage') return;
+    if (lost.has(message)) world.fail('quiet', `said twice: ${message}`);
+    lost.add(message);
+  });
   agent.on('event', () => {
     if (page.throws) throw thrown;
   });

@@ -10,6 +10,7 @@ import { createDisk } from './disk.ts';
 import { faults as kinds } from './faults.ts';
 import { createHealing } from './heal.ts';
 import { openPage, type View, watchLink } from './page.ts';
+import type { Loss } from './sacrifice.ts';
 import type { Schedule } from './schedule.ts';
 import { createWorld, type Violation, type World } from './world.ts';
 
@@ -18,6 +19,8 @@ export interface Outcome {
   readonly violations: readonly Violation[];
   /** How often each kind of fault took effect. */
   readonly counts: ReadonlyMap<string, number>;
+  /** How often storage without room cost what. */
+  readonly losses: ReadonlyMap<Loss, number>;
   readonly log: readonly string[];
   /** How each run ended, as the user saw it. */
   readonly ends: readonly string[];
@@ -33,7 +36,7 @@ export async function simulate(schedule: Schedule, isTraced = false): Promise<Ou
   watchLink(world);
   let healed: number | undefined;
   try {
-    world.page = openPage(world, createDisk());
+    world.page = openPage(world, createDisk(world.judge));
     world.page.view.run();
     if (setting.script.slowStart) world.count('slow-start');
     for (const fault of faults) {
@@ -52,6 +55,7 @@ export async function simulate(schedule: Schedule, isTraced = false): Promise<Ou
   return {
     violations: world.violations,
     counts: world.counts,
+    losses: world.losses,
     log: world.log ?? [],
     ends: world.pages.flatMap(({ views, host }) =>
       host.isAlive ? views.map(({ agent }) => endOf(agent.getSnapshot())) : [],

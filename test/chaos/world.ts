@@ -6,6 +6,7 @@ import type { Disk } from './disk.ts';
 import { createLink, type Link } from './link.ts';
 import { createNames, type Numbering } from './numbering.ts';
 import type { Page } from './page.ts';
+import { type Change, judgeChange, type Loss } from './sacrifice.ts';
 import type { Script } from './script.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 import { createTruth, type Truth } from './truth.ts';
@@ -67,6 +68,8 @@ export interface World {
   page: Page;
   readonly violations: Violation[];
   readonly counts: Map<string, number>;
+  /** What storage without room has cost. */
+  readonly losses: Map<Loss, number>;
   /** Close codes after which a client may stop, and other reasons to. */
   readonly stops: Set<string>;
   /** Runs that somebody aborted. */
@@ -89,6 +92,8 @@ export interface World {
   tokens: number;
   readonly scripts: Map<string, Script>;
   readonly log: string[] | undefined;
+  /** Looks whether what was given up for want of room is what had to be. */
+  judge(change: Change): void;
   /** A fault has taken effect. */
   count(kind: string): void;
   fail(assertion: Assertion, text: string): void;
@@ -132,6 +137,7 @@ export function createWorld(seed: number, setting: Setting, isTraced: boolean): 
     page: undefined as never,
     violations,
     counts,
+    losses: new Map(),
     stops: new Set(),
     aborted: new Set(),
     owners: new Map(),
@@ -145,6 +151,13 @@ export function createWorld(seed: number, setting: Setting, isTraced: boolean): 
     tokens: 0,
     scripts,
     log,
+    judge(change) {
+      const { loss, wrong } = judgeChange(change);
+      if (wrong !== undefined) world.fail('bounded', `full storage: ${wrong}`);
+      if (!loss) return;
+      world.losses.set(loss, (world.losses.get(loss) ?? 0) + 1);
+      trace(() => `   storage is full and costs: ${loss}`);
+    },
     count(kind) {
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
       trace(() => `** ${kind}`);
