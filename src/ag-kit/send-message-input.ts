@@ -12,7 +12,7 @@ import type { ClientMessage, SendMessageInput, Tool } from './types.ts';
 export interface SendMessageInputOptions {
   /** Send `payload` and `parameters` as JSON text, as AG-Kit's own client does. @default false */
   readonly jsonText?: boolean | undefined;
-  /** The payload that by agreement with the server declines an interrupt. @default a cancelled interrupt throws */
+  /** The payload that by agreement with the server declines an interrupt. @default none: a cancelled one stays unanswered */
   readonly cancelPayload?: unknown;
 }
 
@@ -53,37 +53,49 @@ function toParameters(parameters: unknown, name: string): unknown {
  * Make AG-Kit's request of AG-UI's: the messages after the one with the id `cursor`, or all of them
  * where there is none.
  *
- * Throws `unsupported` where the interrupt was cancelled, which AG-Kit cannot say, and
- * `invalid-argument` for a tool whose `parameters` are no JSON Schema and cannot be made one.
- * AG-Kit has no place for the rest: ids, media, reasoning, state, context, all answers but the first.
+ * AG-Kit cannot say that an interrupt is cancelled. Where no `cancelPayload` says so, the messages go
+ * without an answer, as AG-Kit's own client sends what is asked beside an open question.
+ *
+ * Throws `unsupported` where there are no messages either, and `invalid-argument` for a tool whose
+ * `parameters` are no JSON Schema and cannot be made one.
+ * AG-Kit has no place for the rest: ids, media, reasoning, state, context, all answers but the first
+ * that it can say.
  */
 export function toSendMessageInput(
   input: RunAgentInput,
   cursor?: string | undefined,
   { jsonText, cancelPayload }: SendMessageInputOptions = {},
 ): SendMessageInput {
-  const [answer] = input.resume ?? [];
   const encode = (value: unknown): unknown => (jsonText ? JSON.stringify(value) : value);
-  const { status, payload: given = {} } = Object(answer) as Partial<ResumeEntry>;
-  const payload = status === 'cancelled' ? cancelPayload : given;
-  if (payload === undefined) {
-    throw new RunSocketError('unsupported', 'AG-Kit cannot cancel: give a cancelPayload.');
-  }
-  const messages = input.messages
-    .slice(findById(input.messages, cursor) + 1)
-    .flatMap(toClientMessages);
-  const tools = input.tools.map(
-    ({ name, description, parameters }): Tool => ({
-      name,
-      description,
-      parameters: encode(toParameters(parameters, name)),
-    }),
+  const { resume } = input;
+  const answer = resume
+    ?.map(({ interruptId, status, payload = {} }) => ({
+      interruptId,
+      payload: encode(status === 'resolved' ? payload : cancelPayload),
+    }))
+    .find(({ payload }) => payload !== undefined);
+  const messages = listOf(
+    input.messages.slice(findById(input.messages, cursor) + 1).flatMap(toClientMessages),
   );
+  if (resume?.[0] && !answer && !messages) {
+    throw new RunSocketError(
+      'unsupported',
+      'AG-Kit cannot cancel: pass a cancelPayload or messages.',
+    );
+  }
   return defined({
     conversationId: input.threadId,
-    messages: listOf(messages),
-    resume: answer && { interruptId: answer.interruptId, payload: encode(payload) },
-    tools: listOf(tools),
+    messages,
+    resume: answer,
+    tools: listOf(
+      input.tools.map(
+        ({ name, description, parameters }): Tool => ({
+          name,
+          description,
+          parameters: encode(toParameters(parameters, name)),
+        }),
+      ),
+    ),
   }) as SendMessageInput;
 }
 

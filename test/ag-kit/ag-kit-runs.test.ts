@@ -303,6 +303,22 @@ describe('an answer to an interrupt', () => {
     });
   });
 
+  it('that has expired gives way to the next question', async () => {
+    const { agent, world, turn, last } = create();
+    const payload = { expiresAt: new Date(world.clock.now() + 1000).toISOString() };
+    const late: TestEvent = { type: 'interrupt', id: 'i', reason: 'approval', payload };
+    // The turn takes longer than the answer may.
+    await turn({ messages: [user('Pay.')] }, 'a', late, done);
+    expect(() => agent.answer(resolved(true))).toThrow('can only be cancelled');
+    const runId = agent.answer({ i: { status: 'cancelled' } }, { messages: [user('Wait.')] });
+    await world.settle();
+    expect(last()).toEqual({ conversationId: 't', messages: [user('Wait.')] });
+    world.socket.receive(...createLog(runId).frames(text('I wait.'), done));
+    await world.clock.advance(2000);
+    expect(agent.getSnapshot().status).toBe('finished');
+    expect(agent.getSnapshot().interrupts).toBeUndefined();
+  });
+
   it('that cancels is refused, and nothing has changed', async () => {
     const { agent, world, turn } = create();
     await turn({ messages: [user('Pay.')] }, 'a', ask('i'), done);

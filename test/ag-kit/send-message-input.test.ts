@@ -77,11 +77,52 @@ describe('a request to an AG-Kit server', () => {
   it('cannot cancel an interrupt, unless a payload stands for that', () => {
     const cancelled = input({ resume: [{ interruptId: 'i', status: 'cancelled' }] });
     expect(() => toSendMessageInput(cancelled)).toThrow(
-      expect.objectContaining({ name: 'RunSocketError', code: 'unsupported' }),
+      expect.objectContaining({
+        name: 'RunSocketError',
+        code: 'unsupported',
+        message: 'AG-Kit cannot cancel: pass a cancelPayload or messages.',
+      }),
     );
     expect(
       toSendMessageInput(cancelled, undefined, { cancelPayload: { cancelled: true } }).resume,
     ).toEqual({ interruptId: 'i', payload: { cancelled: true } });
+  });
+
+  it('leaves an interrupt unanswered that is cancelled by a new question', () => {
+    const messages = [
+      { id: 'a', role: 'user' as const, content: 'Pay.' },
+      { id: 'b', role: 'user' as const, content: 'Wait.' },
+    ];
+    const cancelled = input({
+      messages,
+      resume: [{ interruptId: 'i', status: 'cancelled', payload: 'no' }],
+    });
+    const sent = { conversationId: 't', messages: [{ role: 'user', content: 'Wait.' }] };
+    expect(toSendMessageInput(cancelled, 'a')).toEqual(sent);
+    expect(toSendMessageInput(cancelled, 'a')).not.toHaveProperty('resume');
+    // What is no message for AG-Kit is none to go on with.
+    const thought = { id: 'c', role: 'reasoning' as const, content: 'Hm.' };
+    expect(() =>
+      toSendMessageInput({ ...cancelled, messages: [...messages, thought] }, 'b'),
+    ).toThrow(expect.objectContaining({ code: 'unsupported' }));
+  });
+
+  it('sends the first answer of several that AG-Kit can say', () => {
+    const answers = input({
+      resume: [
+        { interruptId: 'i', status: 'cancelled' },
+        { interruptId: 'j', status: 'resolved', payload: { approved: true } },
+        { interruptId: 'k', status: 'resolved', payload: 1 },
+      ],
+    });
+    expect(toSendMessageInput(answers).resume).toEqual({
+      interruptId: 'j',
+      payload: { approved: true },
+    });
+    expect(toSendMessageInput(answers, undefined, { cancelPayload: false }).resume).toEqual({
+      interruptId: 'i',
+      payload: false,
+    });
   });
 
   it('has payload and parameters as JSON text where it is asked to', () => {
