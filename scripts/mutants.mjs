@@ -2,7 +2,7 @@
 // npm run mutants [-- --only name,name --jobs 2]. The list stands in test/chaos/mutants.
 // --against test/runs: tries these tests instead of those of the list, to find who kills a mutant.
 // --table: writes the list into test/chaos/README.md, and runs nothing.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -51,13 +51,25 @@ if (placed !== read(readme)) {
   fail('The table in test/chaos/README.md is old: npm run mutants -- --table');
 }
 const names = options.only?.split(',');
-const chosen = mutants.filter(({ name }) => !names || names.includes(name));
-if (names && chosen.length < names.length) fail('No such mutant.');
-for (const { name, file, find } of chosen) {
+const named = mutants.filter(({ name }) => !names || names.includes(name));
+if (names && named.length < names.length) fail('No such mutant.');
+for (const { name, file, find } of named) {
   const count = countOf(read(root, file), find);
   if (count !== 1) fail(`${name}: its text occurs ${count} times in ${file}.`);
 }
 if (process.exitCode) process.exit();
+
+// Tests that are skipped notice nothing.
+const isMissing = (program) => spawnSync(program, ['--version']).status !== 0;
+const missing = new Set(named.flatMap(({ needs }) => needs ?? []).filter(isMissing));
+const chosen = named.filter(({ needs }) => !missing.has(needs));
+for (const program of missing) {
+  const text = `There is no ${program} in the PATH: ${named.length - chosen.length} mutants are left out.`;
+  // As for the tests themselves.
+  if (process.env.RUNSOCKET_REQUIRE_REDIS) fail(text);
+  else console.log(text);
+}
+if (process.exitCode || !chosen.length) process.exit();
 
 const folder = mkdtempSync(join(tmpdir(), 'runsocket-mutants-'));
 const running = new Set();
@@ -163,4 +175,6 @@ await Promise.all(
 );
 const seconds = ((Date.now() - started) / 1000).toFixed(0);
 console.log(`${chosen.length - survivors.length} of ${chosen.length} killed in ${seconds} s.`);
+for (const program of missing)
+  console.log(`Not tried without a ${program}: ${named.length - chosen.length}.`);
 if (survivors.length) fail(`Survivors: ${survivors.join(', ')}`);

@@ -2,6 +2,7 @@ import { agentMutants } from './agent.ts';
 import { clientMutants } from './client.ts';
 import { clientAttemptMutants } from './client-attempts.ts';
 import type { Mutant } from './mutant.ts';
+import { redisMutants } from './redis.ts';
 import { runLifeMutants } from './run-life.ts';
 import { runLogMutants } from './run-log.ts';
 import { runMemoryMutants } from './run-memory.ts';
@@ -20,4 +21,5 @@ export const mutants: readonly Mutant[] = [
   ...agentMutants,
   ...serverLogMutants,
   ...serverMutants,
+  ...redisMutants,
 ];

@@ -10,4 +10,6 @@ export interface Mutant {
   readonly replace: string;
   /** Each is enough: the file and the title of a test, as far as its source has it in one piece. */
   readonly killers: readonly (readonly [file: string, title: string])[];
+  /** The program without which these tests are skipped. */
+  readonly needs?: 'redis-server';
 }
