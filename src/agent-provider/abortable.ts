@@ -26,6 +26,8 @@ export function toAbortError({ reason }: AbortSignal): unknown {
 export interface Waits {
   /** The next result; `undefined` where it was broken off, whatever the iterator still says. */
   next<Value>(iterator: AsyncIterator<Value>): Promise<IteratorResult<Value> | undefined>;
+  /** What `make` promises; `undefined` where it was broken off. */
+  until<Value>(make: () => PromiseLike<Value> | Value): Promise<Value | undefined>;
   /** Lasts for `ms`, or until it is broken off. */
   pause(ms: number, setTimer: BaseEnvironment['setTimer']): Promise<void>;
   /** Breaks off the wait under way. */
@@ -35,14 +37,16 @@ export interface Waits {
 /** Make waits; a wait that begins while `isOver` holds ends at once. */
 export function createWaits(isOver: () => boolean): Waits {
   let wake = () => {};
+  // One promise for each wait: racing a promise that lasts would keep a reaction of every turn.
+  const until: Waits['until'] = (make) =>
+    new Promise((resolve, reject) => {
+      wake = () => resolve(undefined);
+      Promise.resolve(make()).then(resolve, reject);
+      if (isOver()) wake();
+    });
   return {
-    // One promise for each wait: racing a promise that lasts would keep a reaction of every turn.
-    next: (iterator) =>
-      new Promise((resolve, reject) => {
-        wake = () => resolve(undefined);
-        Promise.resolve(iterator.next()).then(resolve, reject);
-        if (isOver()) wake();
-      }),
+    until,
+    next: (iterator) => until(() => iterator.next()),
     pause: (ms, setTimer) =>
       new Promise((resolve) => {
         const stop = setTimer(resolve, ms);

@@ -11,6 +11,7 @@ import { runClientTools, type ToolAnswer } from './ag-ui-provider-tools.ts';
 import type { AgUiChunk, AgUiClientTool } from './ag-ui-provider-types.ts';
 import type { AgUiBridge } from './bridge-types.ts';
 import type { AgentEvent, AgentEventFactory } from './event-types.ts';
+import type { AgentProviderContextOptions } from './provider-types.ts';
 
 /** A chunk with what only this provider's own functions look at. */
 export interface AgUiRunChunk extends AgUiChunk {
@@ -32,7 +33,7 @@ export interface SavedAgUiRun {
   readonly messages: readonly AgUiInputMessage[];
   /** What each of its AG-UI runs is offered besides messages. */
   readonly offer?: RunInput | undefined;
-  /** The answers that the last AG-UI run was made for, where it has not left the page. */
+  /** The answers that the last AG-UI run was made for, where it may not have left the page. */
   readonly unsent?: RunInput | undefined;
 }
 
@@ -42,6 +43,7 @@ export interface AgUiRun {
   readonly runId: string;
   readonly agent: AgUiAgent<unknown>;
   readonly events: AgentEventFactory;
+  readonly remember: AgentProviderContextOptions['remember'];
   /** Absent until the run has begun. */
   bridge?: AgUiBridge;
   input?: RunInput;
@@ -77,18 +79,25 @@ const lockPatience = 1_000;
 
 /** Make a run of an agent; `others` has every run of the provider. */
 export function createAgUiRun(
-  identity: Pick<AgUiRun, 'sessionId' | 'runId' | 'agent' | 'events'>,
+  identity: Pick<AgUiRun, 'sessionId' | 'runId' | 'agent' | 'events' | 'remember'>,
   others: Set<AgUiRun>,
   clientTools: Readonly<Record<string, AgUiClientTool>> | undefined,
   saved?: SavedAgUiRun,
 ): AgUiRun {
-  const { sessionId, runId, agent } = identity;
+  const { sessionId, runId, agent, remember } = identity;
   const access = getAgentAccess(agent);
   const { runs, environment: env } = access;
-  const ids = [...(saved?.ids ?? [])];
+  // Written down before it was sent, a run has its first one ahead: it may have left the page.
+  const ids = saved?.ids.length === 0 ? [runId] : [...(saved?.ids ?? [])];
   let messages = saved?.messages ?? [];
   let offer = saved?.offer;
   let unsent = saved?.unsent;
+  /** The next AG-UI run waits until it is written down. */
+  let writing = false;
+  /** It is stopped as soon as it is sent. */
+  let stopping = false;
+  /** A tool's answer is told, and not written down yet. */
+  let unkept = false;
   /** The last place whose events are told. */
   let place = saved?.place;
   let behind = saved?.behind ?? 0;
@@ -137,27 +146,46 @@ export function createAgUiRun(
     wake();
   }
 
-  // Goes on with another AG-UI run, which `type` tells the bridge.
-  function join(id: string, type: 'RUN_STARTED' | 'RAW') {
-    stopTools?.();
-    stopTools = undefined;
-    messages = [];
+  // Tells the bridge by an event of `type` that it goes on with another AG-UI run.
+  function announce(id: string, type: 'RUN_STARTED' | 'RAW') {
     const event = { type, threadId: agent.threadId, runId: id } as AgUiEvent;
     push({ runId: id, event, cursor: { runId: id } });
+  }
+
+  function join(id: string, type: 'RUN_STARTED' | 'RAW') {
+    announce(id, type);
     listener.listen(id);
   }
 
+  function leaveTools() {
+    stopTools?.();
+    stopTools = undefined;
+    messages = [];
+  }
+
   function start(input: RunInput, id: string) {
+    const isFirst = !ids.length;
     // A first question that was never sent is the application's to ask again; answers are told as given.
-    if (ids.length) unsent = input;
+    if (!isFirst) unsent = input;
     ids.push(id);
-    try {
-      agent.run(input, { runId: id });
-      // Held runs go on with it, whatever the server begins with.
-      join(id, 'RUN_STARTED');
-    } catch (error) {
-      fail(error);
-    }
+    leaveTools();
+    const send = () => {
+      writing = false;
+      if (!others.has(self) || self.bridge?.phase === 'ended') return;
+      try {
+        agent.run(input, { runId: id });
+        // Held runs go on with it, whatever the server begins with.
+        join(id, 'RUN_STARTED');
+        if (stopping) cancel();
+      } catch (error) {
+        fail(error);
+      }
+    };
+    // A page that dies in between has two steps of the conversation to ask for, and not the last alone.
+    const written = isFirst ? undefined : remember?.();
+    writing = !!written;
+    if (written) written.then(send);
+    else send();
   }
 
   function begin() {
@@ -177,12 +205,18 @@ export function createAgUiRun(
         .interrupts?.map(({ id }) => ({ interruptId: id, status: 'cancelled' as const }));
       return start({ ...(resume && { resume }), ...input }, runId);
     }
-    const id = ids.at(-1);
-    if (id === undefined) {
-      throw new RunSocketError('invalid-argument', `Run ${runId} was not sent before.`);
+    const id = ids.at(-1)!;
+    if (unsent) {
+      const { runId: last, messages: said } = agent.getSnapshot();
+      const wasSent =
+        runs.get(id) ||
+        last === id ||
+        unsent.messages?.some((one) => said.some((message) => message.id === one.id));
+      if (!wasSent && !signal?.aborted) agent.run(unsent, { runId: id });
+      if (place?.runId !== id) announce(id, 'RUN_STARTED');
     }
-    if (unsent && !runs.get(id) && !signal?.aborted) agent.run(unsent, { runId: id });
-    if (!runs.isOver(id) || !/^(held|end)/.test(self.bridge!.phase)) {
+    const isTold = place?.runId === id && /^(held|end)/.test(self.bridge!.phase);
+    if (!isTold || !runs.isOver(id)) {
       listener.follow(id, place, behind);
     }
   }
@@ -195,6 +229,7 @@ export function createAgUiRun(
     if (other !== undefined) {
       // Another view of the thread has answered; what, only the server's own event says.
       ids.push(other);
+      leaveTools();
       join(other, 'RAW');
       stopTools = () => {};
     } else if (resume) goOn();
@@ -219,6 +254,9 @@ export function createAgUiRun(
     if (phase === 'ended') return true;
     const { status = 'failed', error } = listener.run?.getSnapshot() ?? {};
     if (error) throw error;
+    if (writing) return false;
+    if (unkept && phase === 'held') remember?.();
+    unkept = false;
     if (phase === 'held') hold(bridge);
     else if (phase === 'ending' && messages.length) start({ ...offer, messages }, env.randomId());
     else if (/^(fin|can|fai)/.test(status)) {
@@ -304,11 +342,12 @@ export function createAgUiRun(
     const { key, bridge } = self;
     const resume = bridge?.phase === 'held' && bridge.resume;
     // Its id makes it one run, however often it is started.
-    if (resume) start({ ...offer, resume }, key!);
+    if (resume && !writing) start({ ...offer, resume }, key!);
   }
 
   function cancel(quietly?: boolean) {
     const { id } = listener.run ?? {};
+    stopping = writing;
     if (id === undefined || runs.isOver(id)) return;
     if (!quietly) access.abort(id);
     if (!runs.isCancelling(id)) runs.get(id)?.cancel();
@@ -371,6 +410,7 @@ export function createAgUiRun(
         const { call, answer, message } = tool;
         if (bridge.phase !== 'held') return [];
         const { toolCallId } = call;
+        unkept = true;
         if (message) {
           messages = [...messages, { ...message, role: 'tool', toolCallId, id: env.randomId() }];
         }
@@ -396,13 +436,16 @@ export function createAgUiRun(
     cancel,
     wake: look,
     save: () => ({
-      ids,
+      ids: [...ids],
       place,
       behind,
       key: self.key,
       messages,
       offer,
-      unsent: !begun || listener.run?.getSnapshot().status === 'queued' ? unsent : undefined,
+      unsent:
+        begun && place?.runId === ids.at(-1) && listener.run?.getSnapshot().status !== 'queued'
+          ? undefined
+          : unsent,
     }),
     end,
   };

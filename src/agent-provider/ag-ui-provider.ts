@@ -26,6 +26,7 @@ import {
   AGENT_EVENT_PROTOCOL_VERSION,
   agentEventTypes,
 } from './event-guards.ts';
+import type { AgentProviderContextOptions } from './provider-types.ts';
 
 const invalid = (text: string) => new RunSocketError('invalid-argument', text);
 
@@ -72,11 +73,11 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
     run.sessionId === sessionId && run.runId === runId;
 
   function createRun(
-    { sessionId, runId, events }: Pick<AgUiRun, 'sessionId' | 'runId' | 'events'>,
+    { sessionId, runId, events, remember }: AgentProviderContextOptions,
     saved?: SavedAgUiRun,
   ): AgUiRun {
     const agent = getAgent(sessionId) as AgUiAgent<unknown>;
-    return createAgUiRun({ sessionId, runId, events, agent }, runs, clientTools, saved);
+    return createAgUiRun({ sessionId, runId, events, agent, remember }, runs, clientTools, saved);
   }
 
   // A run that nobody reads gives way to the next one of its session.

@@ -7,6 +7,9 @@ import { isId } from './event-guards.ts';
 /** How long a conversation waits for its storage, in ms. */
 const patience = 5_000;
 
+/** How long what is sent waits for what is written down before it, in ms. */
+const writeWait = 250;
+
 /** How far apart two checkpoints are at least, in ms. */
 const interval = 1_000;
 
@@ -16,21 +19,33 @@ export interface CheckpointWriter {
   changed(now?: boolean): void;
   /** Writes down what has changed, at once. */
   flush(): void;
+  /** Writes down what will not be learned again; with slow storage, a promise of 250 ms at most. */
+  remember(): Promise<unknown> | undefined;
   /** Writes down, too, when the page is hidden or left; returns what ends that. */
   watch(): () => void;
 }
 
-/** Calls `done` with what a value comes to, or with undefined where that takes too long or fails. */
-function settle(env: Environment, value: unknown, done: (value?: unknown) => void) {
-  if (typeof (value as PromiseLike<unknown> | undefined)?.then !== 'function') return done(value);
-  let waiting = true;
-  const end = (result?: unknown) => {
-    if (waiting) done(result);
-    waiting = false;
-    stop();
-  };
-  const stop = env.setTimer(end, patience);
-  Promise.resolve(value).then(end, () => end());
+/** Calls `done` with what a value comes to, or with undefined where that takes too long or fails; returns a promise where that is later. */
+function settle(
+  env: Environment,
+  value: unknown,
+  done: (value?: unknown) => void,
+): Promise<void> | undefined {
+  if (typeof (value as PromiseLike<unknown> | undefined)?.then !== 'function') {
+    done(value);
+    return undefined;
+  }
+  return new Promise((resolve) => {
+    let waiting = true;
+    const end = (result?: unknown) => {
+      if (waiting) done(result);
+      waiting = false;
+      stop();
+      resolve();
+    };
+    const stop = env.setTimer(end, patience);
+    Promise.resolve(value).then(end, () => end());
+  });
 }
 
 /** Make what writes the checkpoints that `make` gives; none where it gives undefined. */
@@ -40,7 +55,8 @@ export function createCheckpointWriter(
   make: () => AgentCheckpoint | undefined,
 ): CheckpointWriter {
   let stale = false;
-  let saving = false;
+  /** What is being written. */
+  let saving: Promise<void> | undefined;
   let stopTimer: (() => void) | undefined;
   let last = 0;
   let gap = 0;
@@ -51,12 +67,11 @@ export function createCheckpointWriter(
     stopTimer = env.setTimer(flush, Math.min(Math.max(wait, 0), gap));
   }
 
-  function flush() {
+  function flush(): Promise<void> | undefined {
     stopTimer?.();
     stopTimer = undefined;
-    if (!stale || saving) return;
+    if (!stale || saving) return saving?.then(flush);
     stale = false;
-    saving = true;
     let written: unknown;
     last = env.now();
     try {
@@ -67,10 +82,11 @@ export function createCheckpointWriter(
     }
     // A conversation that takes long to write is written less often.
     gap = interval + 20 * Math.max(0, env.now() - last);
-    settle(env, written, () => {
-      saving = false;
+    saving = settle(env, written, () => {
+      saving = undefined;
       if (stale) schedule(last + gap - env.now());
     });
+    return saving;
   }
 
   return {
@@ -81,6 +97,14 @@ export function createCheckpointWriter(
       else if (!stopTimer) schedule(last + gap - env.now());
     },
     flush,
+    remember() {
+      stale = true;
+      const written = flush();
+      return (
+        written &&
+        Promise.race([written, new Promise<void>((resolve) => env.setTimer(resolve, writeWait))])
+      );
+    },
     watch() {
       const controller = new AbortController();
       const { page } = env;

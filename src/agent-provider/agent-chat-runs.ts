@@ -60,6 +60,8 @@ export interface AgentChatRunsOptions {
   /** All events of a chunk are in the store. */
   readonly onCursor: () => void;
   readonly onConnection: () => void;
+  /** Writes everything down before something is sent. */
+  readonly remember: () => Promise<unknown> | undefined;
   readonly onEnd: (runId: string) => void;
 }
 
@@ -79,7 +81,8 @@ function toAgentError(error: unknown): AgentError {
 
 /** Make the runs of a conversation: each comes to exactly one end, whatever becomes of it. */
 export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRuns {
-  const { provider, sessionId, store, env, onEvent, onCursor, onConnection, onEnd } = options;
+  const { provider, sessionId, store, env } = options;
+  const { onEvent, onCursor, onConnection, remember, onEnd } = options;
   const { transport, capabilities } = provider;
   const resumable = !!(capabilities.resumable && transport.resume && transport.getCursor);
   const runs = new Map<string, LiveRun>();
@@ -139,6 +142,11 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
             open: events.openers(run.id),
           },
           onEvent: (event) => take(run, event),
+          remember(live) {
+            // Asked for before the driver was returned, too.
+            if (!run.driver) run.context = { live };
+            return remember();
+          },
           onCursor(cursor) {
             run.cursor = cursor;
             onCursor();

@@ -121,6 +121,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     },
     onCursor: () => writer?.changed(),
     onConnection: () => changed(),
+    remember: () => writer?.remember(),
     onEnd(runId) {
       commands.endRun(runId);
       progressed(true);
@@ -191,11 +192,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
         unsaveable = true;
       }
     }
-    notifier.atOnce(() => {
-      runs.start(input);
-      // A page that dies without a word must not forget what was asked.
-      progressed(true);
-    });
+    notifier.atOnce(() => runs.start(input));
   }
 
   function activate() {

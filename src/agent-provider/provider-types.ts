@@ -56,6 +56,11 @@ export interface AgentRunOptions {
 export interface AgentProviderContextOptions extends AgentRunOptions {
   /** Makes the run's events; its sequence is shared with the run's commands. */
   readonly events: AgentEventFactory;
+  /**
+   * Writes the run down for the next page: called before something is sent that this page must know
+   * of. Where it gives a promise, that is waited for. Absent where nobody keeps the run.
+   */
+  readonly remember?: (() => Promise<unknown> | undefined) | undefined;
 }
 
 /** An agent as a source of events. */

@@ -9,7 +9,7 @@ import type { AgentRunDriver, AgentRunOutcome } from './run-driver-types.ts';
 import type { AgentSequence } from './sequence.ts';
 
 /** What reads a run's chunks works with. */
-export interface RunCore<Chunk, Context> extends Pick<Waits, 'pause'> {
+export interface RunCore<Chunk, Context> extends Pick<Waits, 'pause' | 'until'> {
   readonly context: Context;
   /** Aborted with the run, and when it is over. */
   readonly signal: AbortSignal;

@@ -18,6 +18,8 @@ export interface DriveOptions<Input, Request, Chunk, Context> {
   readonly onConnection?:
     | ((state: 'connecting' | 'connected' | 'reconnecting') => void)
     | undefined;
+  /** Writes the run down before something is sent; where that takes time, it is waited for. */
+  readonly remember?: ((context: Context) => Promise<unknown> | undefined) | undefined;
   /** @default never: a failing transport ends the run */
   readonly reconnect?: AgentReconnectOptions | false | undefined;
   /** Go on with a run in place of starting it. */

@@ -1,6 +1,7 @@
 import { type BaseEnvironment, baseEnvironment } from '../internal/environment.ts';
 import { isRunSocketError } from '../internal/errors.ts';
 import { isAbortError } from './abortable.ts';
+import type { AgentProviderContextOptions } from './provider-types.ts';
 import { runCore } from './run-core.ts';
 import type { AgentRunDriver, DriveOptions } from './run-driver-types.ts';
 import type { AgentSequence } from './sequence.ts';
@@ -38,22 +39,29 @@ export function driveAgentProvider<Input, Request, Chunk, Context>(
   let cursor = resume?.cursor;
   /** The run cannot be taken up where it was left. */
   let lost = !!resume && !transport.resume;
+  let own: Context;
+  const remember = () => options.remember?.(own);
+
+  function createContext(given: AgentProviderContextOptions): Context {
+    if (!from) return provider.createContext(given);
+    if ('live' in from) return from.live;
+    try {
+      // What nothing was written down of is made anew.
+      return from.saved === undefined && !provider.restoreContext
+        ? provider.createContext(given)
+        : provider.restoreContext!(from.saved, given);
+    } catch {
+      lost = true;
+      return undefined as Context;
+    }
+  }
 
   return runCore(options, {
     sequence,
     open: resume?.open,
     createContext(given) {
-      if (!from) return provider.createContext(given);
-      if ('live' in from) return from.live;
-      try {
-        // What nothing was written down of is made anew.
-        return from.saved === undefined && !provider.restoreContext
-          ? provider.createContext(given)
-          : provider.restoreContext!(from.saved, given);
-      } catch {
-        lost = true;
-        return undefined as Context;
-      }
+      own = createContext({ ...given, remember });
+      return own;
     },
     async follow(core) {
       if (lost) return 'unrecoverable';
@@ -65,6 +73,12 @@ export function driveAgentProvider<Input, Request, Chunk, Context>(
           : provider.prepareRequest(input, context);
       if (Object(context) === context) kept.set(context as object, { sequence, request });
       let again = !!resume;
+      // Remembered first, sent second: a page that dies in between asks for the run.
+      const written = again ? undefined : remember();
+      if (written) {
+        await core.until(() => written);
+        if (signal.aborted) return 'detached';
+      }
       tell(onConnection, again ? 'reconnecting' : 'connecting');
       for (let attempt = 0; ; attempt++) {
         let connected = false;

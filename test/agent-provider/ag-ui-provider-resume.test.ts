@@ -492,7 +492,7 @@ describe('a reload', () => {
     expect(textOf(next.store.getSnapshot())).toBe('one');
   });
 
-  it('of a run that never reached its transport cannot be taken up', async () => {
+  it('of a run that never reached its transport asks the server, which knows of none', async () => {
     const page = createPage();
     const ids = { sessionId: 's', runId: 'r' };
     const context = page.provider.createContext({ ...ids, events: createAgentEventFactory(ids) });
@@ -504,7 +504,7 @@ describe('a reload', () => {
     const state = JSON.parse(JSON.stringify(page.store.getSnapshot()));
     const written = { state, events: page.events, cursor: undefined, context: saved };
     const next = await page.reload(written);
-    expect(next.reading.outcome).toBe('unrecoverable');
+    expect(next.lines.at(-1)).toBe('1 run.failed run-lost');
     expect(next.server.received.some(({ type }) => type === 'run')).toBe(false);
   });
 

@@ -227,6 +227,13 @@ describe('while it is restored', () => {
     storage.answer();
     await scene.clock.flush();
     expect(scene.texts).toEqual(['One', 'Two']);
+    expect(scene.fixture.runs).toEqual([]);
+    // What was written down before the second question is sent is both.
+    storage.answer();
+    await scene.clock.flush();
+    storage.answer();
+    await scene.clock.flush();
+    expect(scene.fixture.runs).toHaveLength(1);
     expect(scene.statuses).toEqual(['cancelled', 'running']);
   });
 
@@ -379,6 +386,22 @@ describe('a checkpoint', () => {
     expect(clock.timers).toBe(0);
   });
 
+  it('is written whenever the provider asks for it, of all that there is', async () => {
+    let remember: (() => unknown) | undefined;
+    const saved: AgentCheckpoint[] = [];
+    const scene = await begin({
+      checkpointStorage: { load: noop, remove: noop, save: (_id, one) => void saved.push(one) },
+      createContext: (given) => {
+        remember = given.remember;
+        return { events: given.events, runId: given.runId, ended: false };
+      },
+    });
+    expect(saved).toHaveLength(1);
+    expect(Object.keys(saved[0]!.contextByRun)).toEqual([scene.fixture.run.id]);
+    expect(remember?.()).toBeUndefined();
+    expect(saved).toHaveLength(2);
+  });
+
   it('is written although the clock was set back', async () => {
     let saves = 0;
     const scene = await begin({
@@ -398,7 +421,7 @@ describe('a checkpoint', () => {
     storage.answer();
     await scene.clock.flush();
     scene.chat.onRequest({ prompt: 'Hi' });
-    await scene.clock.advance(0);
+    await scene.clock.advance(250);
     expect(storage.saves).toHaveLength(1);
     scene.fixture.run.say('One');
     scene.fixture.run.finish();
@@ -423,9 +446,9 @@ describe('a checkpoint', () => {
     storage.answer();
     await scene.clock.flush();
     scene.chat.onRequest({ prompt: 'Hi' });
-    await scene.clock.advance(0);
+    await scene.clock.advance(250);
     scene.fixture.run.say('One');
-    await scene.clock.advance(4_999);
+    await scene.clock.advance(4_749);
     expect(storage.saves).toHaveLength(1);
     await scene.clock.advance(1);
     await scene.clock.advance(0);
