@@ -152,21 +152,16 @@ export function createOrdersAgent({ pace }) {
   }
 
   return {
-    /** Whether a run is for this script. @param {import('./requests.mjs').RunInput} input */
+    /** Whether a run is for this script: it answers what was asked, or is about an order. @param {import('./requests.mjs').RunInput} input */
     takes(input) {
       const { scenario } = /** @type {{ scenario?: unknown }} */ (Object(input.forwardedProps));
-      return scenario === 'orders' || answersOf(input).length > 0;
+      const { question } = readConversation(input.messages);
+      return scenario === 'orders' || goesOn(input) || /\border \d{4}\b/i.test(question);
     },
     /** @type {import('./requests.mjs').Agent} */
     async *agent(run) {
-      const { messages } = run.input;
-      const asks = Array.isArray(messages) && messages.at(-1)?.role === 'user';
-      const answers = answersOf(run.input);
-      // Whoever asks something else has dropped the questions that were open.
-      if (answers.length > 0 && !(asks && answers.every((answer) => answer.isDropped))) {
-        yield* goOn(run);
-      }
-      if (asks || answers.length === 0) yield* work(run);
+      if (goesOn(run.input)) yield* goOn(run);
+      if (asks(run.input) || answersOf(run.input).length === 0) yield* work(run);
     },
   };
 }
@@ -247,6 +242,17 @@ function planActions(question, order) {
     });
   }
   return actions;
+}
+
+/** Whether a run brings something new to do. @param {import('./requests.mjs').RunInput} input */
+function asks({ messages }) {
+  return Array.isArray(messages) && messages.at(-1)?.role === 'user';
+}
+
+/** Whoever asks something else has dropped the questions that were open. @param {import('./requests.mjs').RunInput} input */
+function goesOn(input) {
+  const answers = answersOf(input);
+  return answers.length > 0 && !(asks(input) && answers.every(({ isDropped }) => isDropped));
 }
 
 /** The answers that a run brings. @param {import('./requests.mjs').RunInput} input */

@@ -10,7 +10,7 @@ const times = { thought: 40, argument: 60, search: 1500, word: 58, pause: 500 };
 /**
  * An agent that needs neither a key nor a network: it thinks, searches its notes with a tool, and
  * answers token by token, while it keeps a plan in the shared state. Where the page asks for it by
- * `forwardedProps: { scenario: 'orders' }`, it looks after orders instead.
+ * `forwardedProps: { scenario: 'orders' }`, or the question names one, it looks after orders instead.
  *
  * @param {{ pace?: number }} [options] `pace` 2 talks twice as fast.
  * @returns {import('./requests.mjs').Agent}

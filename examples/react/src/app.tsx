@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react';
+import { isInterruptExpired } from 'runsocket/ag-ui';
 import { useAgUiAgent, useConnection } from 'runsocket/react';
 import { agent, client, dropConnection, type Plan } from './agent.ts';
 import { Composer } from './composer.tsx';
@@ -15,16 +16,40 @@ export function App() {
   const connection = useConnection(client);
   const field = useRef<HTMLTextAreaElement>(null);
   const isRunning = thread.status === 'running';
+  const isAsked = !isRunning && thread.interrupts !== undefined;
   const isConnected = connection.status === 'open';
   const hasBegun = useHasBegun(thread.runId);
 
   function ask(question: string) {
     // What is drawn may be a frame behind.
-    const { status, messages } = agent.getSnapshot();
+    const { status, messages, interrupts } = agent.getSnapshot();
     const last = messages.at(-1);
     // The thread has the status of its latest run only.
     if (last && (status === 'running' || status === 'aborted')) markStopped(last.id);
-    agent.run({ messages: [{ id: crypto.randomUUID(), role: 'user', content: question }] });
+    const input = {
+      messages: [{ id: crypto.randomUUID(), role: 'user' as const, content: question }],
+    };
+    if (interrupts) {
+      // Whoever asks something else does not answer.
+      agent.answer(
+        interrupts.map(({ id }) => ({ interruptId: id, status: 'cancelled' })),
+        input,
+      );
+    } else agent.run(input);
+    field.current?.focus();
+  }
+
+  /** Go on with the answers to all that the agent asked. */
+  function answer(accepted: ReadonlySet<string>) {
+    const { interrupts = [] } = agent.getSnapshot();
+    agent.answer(
+      interrupts.map((interrupt) => ({
+        interruptId: interrupt.id,
+        ...(isInterruptExpired(interrupt)
+          ? { status: 'cancelled' }
+          : { status: 'resolved', payload: { approved: accepted.has(interrupt.id) } }),
+      })),
+    );
     field.current?.focus();
   }
 
@@ -54,7 +79,7 @@ export function App() {
   }
 
   useEffect(() => {
-    document.title = `${isRunning ? 'Answering… ' : ''}runsocket`;
+    document.title = `${isRunning ? 'Answering… ' : isAsked ? 'Your approval is needed: ' : ''}runsocket`;
     if (!isRunning) return;
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return;
@@ -63,7 +88,7 @@ export function App() {
     };
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);
-  }, [isRunning]);
+  }, [isRunning, isAsked]);
 
   return (
     <div className="page">
@@ -97,6 +122,7 @@ export function App() {
           hasBegun={hasBegun}
           stopped={getStopped()}
           welcome={<Welcome onAsk={ask} />}
+          onAnswer={answer}
           onRetry={retry}
         />
         <Composer field={field} isRunning={isRunning} onAsk={ask} onStop={stop} />
@@ -109,7 +135,7 @@ export function App() {
         />
         <WirePanel />
       </Sidebar>
-      <Announcement status={thread.status} />
+      <Announcement status={isAsked ? 'asked' : thread.status} />
     </div>
   );
 }
@@ -154,6 +180,7 @@ function Announcement({ status }: { status: string }) {
     running: 'The agent is answering.',
     finished: 'The answer is complete.',
     aborted: 'The answer was stopped.',
+    asked: 'The agent asks for your approval.',
   };
   return (
     <p className="hidden" role="status">

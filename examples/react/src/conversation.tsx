@@ -3,6 +3,7 @@ import type { AgUiMessage, AgUiThread } from 'runsocket/ag-ui';
 import type { AgentState } from './agent.ts';
 import { Failure } from './failure.tsx';
 import { AssistantMessage, Reasoning, readText, UserMessage } from './messages.tsx';
+import { Questions } from './questions.tsx';
 import { usePinnedScroll } from './use-pinned-scroll.ts';
 
 interface ConversationProps {
@@ -12,13 +13,16 @@ interface ConversationProps {
   /** The ids of the messages that older answers were stopped at. */
   readonly stopped: ReadonlySet<string>;
   readonly welcome: ReactNode;
+  readonly onAnswer: (accepted: ReadonlySet<string>) => void;
   readonly onRetry: () => void;
 }
 
 export function Conversation(props: ConversationProps) {
-  const { thread, isConnected, hasBegun, stopped, welcome, onRetry } = props;
-  const { messages, status, step } = thread;
+  const { thread, isConnected, hasBegun, stopped, welcome, onAnswer, onRetry } = props;
+  const { messages, status, step, interrupts = [] } = thread;
   const isRunning = status === 'running';
+  // A run that waits for its connection may bring the answers already.
+  const questions = isRunning || thread.error?.code === 'closed' ? [] : interrupts;
   const { log, isPinned, scrollToEnd } = usePinnedScroll();
   const last = messages.at(-1);
   const results = new Map<string, string>();
@@ -37,6 +41,7 @@ export function Conversation(props: ConversationProps) {
         message={message}
         isOpen={isRunning && (isOpen || calls.some((call) => call.id === toolCallOf(last)))}
         results={calls.map((call) => results.get(call.id))}
+        isAsking={calls.some((call) => interrupts.some(({ toolCallId }) => toolCallId === call.id))}
       />
     );
   }
@@ -71,7 +76,10 @@ export function Conversation(props: ConversationProps) {
           </p>
         )}
         {status === 'aborted' && <Stopped />}
-        {status === 'error' && <Failure error={thread.error} onRetry={onRetry} />}
+        {status === 'error' && (
+          <Failure error={thread.error} onRetry={questions.length > 0 ? undefined : onRetry} />
+        )}
+        <Questions key={thread.runId} interrupts={questions} onAnswer={onAnswer} />
       </div>
       {!isPinned && (
         <button type="button" className="to-end" onClick={scrollToEnd}>

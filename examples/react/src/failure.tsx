@@ -11,7 +11,8 @@ const explanations: Record<string, string> = {
 
 interface FailureProps {
   readonly error: { readonly message: string; readonly code?: string } | undefined;
-  readonly onRetry: () => void;
+  /** Absent where the user goes on in another way. */
+  readonly onRetry: (() => void) | undefined;
 }
 
 export function Failure({ error, onRetry }: FailureProps) {
@@ -26,9 +27,11 @@ export function Failure({ error, onRetry }: FailureProps) {
           {error?.message} ({error?.code})
         </p>
       )}
-      <button type="button" onClick={onRetry}>
-        {error?.code === 'closed' ? 'Reconnect' : 'Ask again'}
-      </button>
+      {onRetry && (
+        <button type="button" onClick={onRetry}>
+          {error?.code === 'closed' ? 'Reconnect' : 'Ask again'}
+        </button>
+      )}
     </div>
   );
 }

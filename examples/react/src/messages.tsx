@@ -32,10 +32,12 @@ interface AssistantMessageProps {
   readonly message: MessageOf<'assistant'>;
   readonly isOpen: boolean;
   readonly results: readonly (string | undefined)[];
+  /** A call that has no result waits for the user's leave. */
+  readonly isAsking: boolean;
 }
 
 export const AssistantMessage = memo(
-  function AssistantMessage({ message, isOpen, results }: AssistantMessageProps) {
+  function AssistantMessage({ message, isOpen, results, isAsking }: AssistantMessageProps) {
     const { content, toolCalls = [] } = message;
     return (
       <article className="message assistant">
@@ -47,6 +49,7 @@ export const AssistantMessage = memo(
             input={call.function.arguments}
             result={results[index]}
             isOpen={isOpen}
+            isAsking={isAsking}
           />
         ))}
         {content && <p className={isOpen ? 'text streaming' : 'text'}>{content}</p>}
@@ -56,6 +59,7 @@ export const AssistantMessage = memo(
   (before, after) =>
     before.message === after.message &&
     before.isOpen === after.isOpen &&
+    before.isAsking === after.isAsking &&
     before.results.every((result, index) => result === after.results[index]),
 );
 
@@ -64,10 +68,12 @@ interface ToolCallProps {
   readonly input: string;
   readonly result: string | undefined;
   readonly isOpen: boolean;
+  readonly isAsking: boolean;
 }
 
-function ToolCall({ name, input, result, isOpen }: ToolCallProps) {
-  const status = result !== undefined ? 'done' : isOpen ? 'running' : 'no result';
+function ToolCall({ name, input, result, isOpen, isAsking }: ToolCallProps) {
+  const unanswered = isOpen ? 'running' : isAsking ? 'waits for you' : 'no result';
+  const status = result !== undefined ? 'done' : unanswered;
   return (
     <section className="tool" data-status={status} aria-label={`Tool call ${name}, ${status}`}>
       <header>

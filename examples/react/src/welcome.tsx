@@ -2,6 +2,7 @@ const questions = [
   'What happens when I reload this page?',
   'What if my connection drops in a tunnel?',
   'What does my own server have to do?',
+  'Refund order 1042, but ask me first.',
 ];
 
 export function Welcome({ onAsk }: { onAsk: (question: string) => void }) {
