@@ -70,7 +70,9 @@ export interface AgUiRun {
   /** Looks again at what the reader waits for. */
   wake(): void;
   save(): SavedAgUiRun;
-  /** Lets go of everything; what streams goes on in the agent. */
+  /** Lets go of everything until somebody reads it again; what streams goes on at the server. */
+  rest(): void;
+  /** Lets go of everything for good; what streams goes on in the agent. */
   end(): void;
 }
 
@@ -93,7 +95,7 @@ export function createAgUiRun(
   let offer = saved?.offer;
   let unsent = saved?.unsent;
   /** The next AG-UI run waits until it is written down. */
-  let writing = false;
+  let writing: (() => void) | undefined;
   /** It is stopped as soon as it is sent. */
   let stopping = false;
   /** A tool's answer is told, and not written down yet. */
@@ -112,6 +114,8 @@ export function createAgUiRun(
   let failure: { readonly error: unknown } | undefined;
   let signal: AbortSignal | undefined;
   let reader: object | undefined;
+  /** The reader who was there when the provider let go. */
+  let dropped: object | undefined;
   let lock: RunLock | undefined;
   let stopTools: (() => void) | undefined;
   let stopPatience: (() => void) | undefined;
@@ -170,8 +174,9 @@ export function createAgUiRun(
     ids.push(id);
     leaveTools();
     const send = () => {
-      writing = false;
-      if (!others.has(self) || self.bridge?.phase === 'ended') return;
+      // Whoever lets go of the run leaves it to the next reader, or to nobody.
+      if (writing !== send || self.bridge?.phase === 'ended') return;
+      writing = undefined;
       try {
         agent.run(input, { runId: id });
         // Held runs go on with it, whatever the server begins with.
@@ -182,8 +187,8 @@ export function createAgUiRun(
       }
     };
     // A page that dies in between has two steps of the conversation to ask for, and not the last alone.
+    writing = send;
     const written = isFirst ? undefined : remember?.();
-    writing = !!written;
     if (written) written.then(send);
     else send();
   }
@@ -191,7 +196,7 @@ export function createAgUiRun(
   function begin() {
     begun = true;
     if (clientTools) lock = requestRunLock(`tools:${runId}`, env, look);
-    if (!saved) {
+    if (!ids.length) {
       const { input } = self;
       const { tools, context, forwardedProps } = input ?? {};
       offer = {
@@ -272,14 +277,15 @@ export function createAgUiRun(
     // A run that begins before its history is read would be without it.
     if (!begun && access.ready) await access.ready;
     for (;;) {
-      const woken = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
       if (failure) {
         end();
         throw failure.error;
       }
+      if (dropped === mine) throw new RunSocketError('closed', 'The provider was disposed.');
       if (reader !== mine) break;
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
       try {
         if (!begun) begin();
         if (lost) {
@@ -309,7 +315,7 @@ export function createAgUiRun(
 
   function onAbort() {
     try {
-      if (saved && !begun) begin();
+      if (ids.length && !begun) begin();
     } catch {
       // There is nothing to cancel.
     }
@@ -325,7 +331,7 @@ export function createAgUiRun(
     if (!lost && given && told !== given.event) queue.unshift(given);
     // A reader who was just left may still have to say so.
     const letGoBefore = release;
-    if (begun || saved || !next.aborted) {
+    if (ids.length || !next.aborted) {
       const stopWatch = runs.subscribe(() => self.bridge?.phase === 'held' && wake());
       const letGo = agent.connect();
       release = () => {
@@ -347,24 +353,28 @@ export function createAgUiRun(
 
   function cancel(quietly?: boolean) {
     const { id } = listener.run ?? {};
-    stopping = writing;
+    stopping = !!writing;
     if (id === undefined || runs.isOver(id)) return;
     if (!quietly) access.abort(id);
     if (!runs.isCancelling(id)) runs.get(id)?.cancel();
   }
 
-  function end() {
+  function letGo() {
     reader = undefined;
     signal?.removeEventListener('abort', onAbort);
     listener.stop();
     release();
     stopTools?.();
     stopPatience?.();
-    // A duplicated tab that asks at the same time must have given up before.
-    if (lock) env.setTimer(lock.release, 2 * lockPatience);
-    lock = undefined;
+    lock = stopTools = stopPatience = given = writing = undefined;
     queue = [];
     wake();
+  }
+
+  function end() {
+    // A duplicated tab that asks at the same time must have given up before.
+    if (lock) env.setTimer(lock.release, 2 * lockPatience);
+    letGo();
     others.delete(self);
   }
 
@@ -435,6 +445,13 @@ export function createAgUiRun(
     goOn,
     cancel,
     wake: look,
+    rest() {
+      dropped = reader;
+      lock?.release();
+      letGo();
+      // Whoever reads it again begins as the next page does.
+      begun = lost = false;
+    },
     save: () => ({
       ids: [...ids],
       place,

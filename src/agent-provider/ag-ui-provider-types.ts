@@ -41,7 +41,7 @@ export type AgUiClientTool = (
 
 /** Options of `createAgUiProvider`. All durations are in ms. */
 export interface AgUiProviderOptions<S = unknown>
-  extends AgentChatOptions,
+  extends Omit<AgentChatOptions, 'onDispose'>,
     Pick<AgUiBridgeOptions, 'interrupts' | 'toolMessages' | 'toolFailure' | 'custom'> {
   /** @default 'ag-ui' */
   readonly id?: string | undefined;
@@ -77,6 +77,15 @@ export interface AgUiProvider<S = unknown>
   readonly clientTools?: Readonly<Record<string, AgUiClientTool>> | undefined;
   /** The agent of a session: what `useAgUiAgent` shows of the same runs. */
   getAgent(sessionId: string): AgUiAgent<S>;
-  /** Lets go of the agents that were made here. Runs go on at the server. */
+  /**
+   * Lets go of all runs, of the connection that they hold, and of the agents that were made here; idempotent.
+   *
+   * No run is stopped but those with policy `cancel`. Conversations are written down first: another
+   * provider with the same `id` goes on with them, also in the same page (a module that is replaced
+   * while it runs). Whoever still shows a conversation of this one sees it as it is, and it goes on
+   * here once it is subscribed to again (StrictMode), asked, answered or aborted. Tools that run in the
+   * page are called off, and called again by whoever goes on. A run that is read without a conversation
+   * ends as failed, with code `closed`.
+   */
   dispose(): void;
 }

@@ -49,6 +49,7 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
   if (!client && !given) throw invalid('createAgUiProvider() takes a client or an agent.');
   const agents = new Map<string, AgUiAgent<S>>();
   const runs = new Set<AgUiRun>();
+  const listeners = new Set<() => void>();
 
   function getAgent(sessionId: string): AgUiAgent<S> {
     let agent = agents.get(sessionId);
@@ -212,8 +213,13 @@ export function createAgUiProvider<S = unknown>(options: AgUiProviderOptions<S>)
     reconnect,
     clientTools,
     getAgent,
+    onDispose(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     dispose() {
-      for (const run of [...runs]) if (!run.reading) run.end();
+      for (const letGo of [...listeners]) letGo();
+      for (const run of runs) run.rest();
       if (!given) for (const agent of agents.values()) agent.dispose();
     },
   };

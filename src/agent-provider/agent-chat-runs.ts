@@ -21,6 +21,8 @@ interface LiveRun {
   readonly over: AbortController;
   /** Absent while nobody reads the run. */
   driver?: AgentRunDriver<unknown> | undefined;
+  /** The newest reading: one that was left may still end what is aborted right behind it. */
+  reading?: object | undefined;
   /** What a run that nobody reads is taken up with. */
   context?: Resume['context'] | undefined;
   cursor: unknown;
@@ -123,6 +125,8 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
 
   function drive(run: LiveRun) {
     const { context } = run;
+    const reading = {};
+    run.reading = reading;
     try {
       const driver = driveAgentProvider(
         {
@@ -141,7 +145,9 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
             context,
             open: events.openers(run.id),
           },
-          onEvent: (event) => take(run, event),
+          onEvent(event) {
+            if (run.reading === reading) take(run, event);
+          },
           remember(live) {
             // Asked for before the driver was returned, too.
             if (!run.driver) run.context = { live };
@@ -243,8 +249,9 @@ export function createAgentChatRuns(options: AgentChatRunsOptions): AgentChatRun
     },
     attach,
     detach(all) {
+      if (all) return abort();
       for (const run of [...runs.values()]) {
-        if (all || !resumable) run.controller.abort();
+        if (!resumable) run.controller.abort();
         else if (run.driver) {
           const { driver } = run;
           run.context = { live: driver.context };

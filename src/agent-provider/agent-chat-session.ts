@@ -68,6 +68,8 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
   let shown = false;
   let left = false;
   let disposed = false;
+  /** The provider has let go, and nobody has come since. */
+  let resting = false;
   /** An input was given that is no JSON. */
   let unsaveable = false;
   /** `abort()` was called while it was not known yet what runs. */
@@ -77,7 +79,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
   /** Inputs that wait for the default messages, too. */
   let queued: unknown[] = [];
   let stopIdle: (() => void) | undefined;
-  let stopWatching: (() => void) | undefined;
+  let stopWatching: readonly ((() => void) | undefined)[] | undefined;
 
   function changed(now?: boolean) {
     snapshot = undefined;
@@ -168,7 +170,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
         }
       }
       if (aborting) runs.abort();
-      else if (shown) runs.attach();
+      else if (shown && !resting) runs.attach();
       drain();
       changed(true);
     });
@@ -184,7 +186,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
 
   function start(input: unknown) {
     used = true;
-    stopWatching ??= writer?.watch();
+    watch();
     if (storage && input !== undefined) {
       try {
         unsaveable ||= JSON.stringify(input) === undefined;
@@ -198,23 +200,41 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
   function activate() {
     stopIdle?.();
     stopIdle = undefined;
-    if (shown || disposed) return;
+    if (disposed) return;
+    if (shown) return goOn();
     shown = true;
-    left = false;
+    left = resting = false;
     onActive();
-    stopWatching ??= writer?.watch();
+    watch();
     begin();
     defaults.load();
     if (phase === 'ready') notifier.atOnce(runs.attach);
   }
 
+  function watch() {
+    stopWatching ??= [writer?.watch(), provider.onDispose?.(rest)];
+  }
+
+  function rest() {
+    resting = true;
+    runs.detach(false);
+    writer?.flush();
+    changed(true);
+  }
+
+  function goOn() {
+    const wasResting = resting;
+    resting = false;
+    if (wasResting && phase === 'ready') notifier.atOnce(runs.attach);
+  }
+
   function leave() {
     stopIdle = undefined;
-    shown = false;
+    shown = resting = false;
     left = true;
     runs.detach(conversationKey === undefined);
     writer?.flush();
-    stopWatching?.();
+    for (const stop of stopWatching ?? []) stop?.();
     stopWatching = undefined;
     forget();
     onIdle(disposed);
@@ -233,6 +253,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
   function check() {
     if (disposed) throw new RunSocketError('closed', 'The conversation was disposed.');
     begin();
+    goOn();
   }
 
   function getSnapshot(): UnparsedSnapshot {
@@ -241,7 +262,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
       messages: projection.getMessages(),
       agentState: store.getSnapshot(),
       ...commands.getSnapshot(),
-      connectionState: phase === 'restoring' ? phase : runs.connection,
+      connectionState: phase === 'restoring' ? phase : resting ? 'idle' : runs.connection,
       isRequesting: runs.size + requests.length > 0,
       isDefaultMessagesRequesting: defaults.waiting,
     };
@@ -308,6 +329,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
       queued = [];
       if (phase === 'ready') notifier.atOnce(runs.abort);
       else aborting = true;
+      resting = false;
       changed(true);
     },
     queueRequest,

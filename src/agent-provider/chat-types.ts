@@ -158,6 +158,8 @@ export interface AgentChatOptions {
   readonly checkpointStorage?: AgentCheckpointStorage | null | undefined;
   /** `false`: never. */
   readonly reconnect?: AgentReconnectOptions | false | undefined;
+  /** Calls `listener` when the provider lets go of its runs; returns what ends that. A conversation then writes itself down and reads no more. @default never */
+  readonly onDispose?: ((listener: () => void) => () => void) | undefined;
 }
 
 /** Everything a conversation shows; the same object until something changes. */

@@ -28,7 +28,7 @@ function planOf(prompt: string): readonly ('tool' | 'ask' | 'end' | 'fail')[] {
 const partOf = (prompt: string, step: number) =>
   Array.from({ length: 6 }, (_, n) => `${prompt}/${step}.${n} `);
 
-async function play(seed: number): Promise<string[]> {
+async function play(seed: number, hot = false): Promise<string[]> {
   const faults: string[] = [];
   const random = createRandom(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
@@ -168,6 +168,17 @@ async function play(seed: number): Promise<string[]> {
       world = world.reload({ crash });
       page = open();
       toggle(0);
+    } else if (hot && what < 0.85) {
+      page.provider.dispose();
+      const { stops } = page;
+      page = open();
+      toggle(0);
+      for (const stop of stops) stop?.();
+    } else if (hot && what < 0.9) {
+      // Whoever shows it goes and comes back in one turn, as in StrictMode.
+      if (random() < 0.5) page.stops[which]?.();
+      page.provider.dispose();
+      page.stops[which] = page.chats[which]!.subscribe(() => {});
     }
     if (random() < 0.8) await clock.advance(Math.floor(random() * 600));
   }
@@ -231,5 +242,12 @@ it.each([...Array.from({ length: count }, (_, index) => first + index), ...found
   'keeps conversations whole whatever their user does (seed %i)',
   async (seed) => {
     expect(await play(seed)).toEqual([]);
+  },
+);
+
+it.each(Array.from({ length: Math.ceil(count / 2) }, (_, index) => first + index))(
+  'keeps them whole where their provider is disposed and replaced, too (seed %i)',
+  async (seed) => {
+    expect(await play(seed, true)).toEqual([]);
   },
 );
