@@ -25,7 +25,7 @@ inChromium('the page without a framework', () => {
     stage.resume('TEXT_MESSAGE_CONTENT', 120);
     // Refused for a while: the first try comes within a second, perhaps too soon for the eye.
     stage.server.dropConnections({ refuseFor: 600_000 });
-    await page.locator('#connection', { hasText: 'waiting' }).waitFor();
+    await page.locator('#connection', { hasText: 'connection lost' }).waitFor();
     stage.server.dropConnections();
     await untilLogged(stage.server, runId, 'TEXT_MESSAGE_CONTENT', 120);
     stage.resume();
@@ -40,7 +40,7 @@ inChromium('the page without a framework', () => {
     const runId = await askAndPause(stage, page, question);
     await page.locator('.assistant').waitFor();
     stage.server.dropConnections({ refuseFor: 600_000 });
-    await page.locator('#connection', { hasText: 'waiting' }).waitFor();
+    await page.locator('#connection', { hasText: 'connection lost' }).waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.locator('#status', { hasText: 'aborted' }).waitFor();
     const seen = await page.locator('.assistant').textContent();

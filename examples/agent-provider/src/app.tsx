@@ -107,6 +107,7 @@ export function App() {
             key={key}
             sessionId={key}
             chat={chat}
+            isConnected={isConnected}
             welcome={<Welcome onAsk={ask} />}
             onDone={focusField}
           />

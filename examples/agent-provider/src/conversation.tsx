@@ -19,6 +19,7 @@ import { createTimeline, readText, type TimelineItem } from './timeline.ts';
 interface ConversationProps {
   readonly sessionId: string;
   readonly chat: AgentChatSnapshot & AgentChatMethods<AgUiProviderInput>;
+  readonly isConnected: boolean;
   readonly welcome: ReactNode;
   /** A button that had the focus is gone. */
   readonly onDone: () => void;
@@ -33,7 +34,8 @@ const roles = {
   ending: { placement: 'start', variant: 'borderless', className: 'wide' },
 } as const;
 
-export function Conversation({ sessionId, chat, welcome, onDone }: ConversationProps) {
+export function Conversation(props: ConversationProps) {
+  const { sessionId, chat, isConnected, welcome, onDone } = props;
   const { messages, agentState, agentActions, isRequesting, onReload } = chat;
   const list = useRef<HTMLDivElement>(null);
 
@@ -113,7 +115,8 @@ export function Conversation({ sessionId, chat, welcome, onDone }: ConversationP
         return { key, role: 'approval', content };
       }
       case 'waiting':
-        return { key, role: 'waiting', content: '' };
+        if (isConnected) return { key, role: 'waiting', content: '' };
+        return { key, role: 'ending', content: <Lost /> };
       case 'ending':
         return { key, role: 'ending', content: <Ending run={item.run} onRetry={askAgain} /> };
     }
@@ -133,17 +136,26 @@ export function Conversation({ sessionId, chat, welcome, onDone }: ConversationP
   );
 }
 
+function Lost() {
+  return <p className="lost">The connection is gone. The agent answers when it is back.</p>;
+}
+
 /** How a run ended that did not end well. */
 function Ending({ run, onRetry }: { run: AgentRunState; onRetry: (run: AgentRunState) => void }) {
   if (run.status === 'cancelled') return <p className="stopped">This answer was stopped.</p>;
   return (
     <Alert
+      className="broken"
       role="alert"
       type="error"
       showIcon
       title="The answer broke off"
-      description={run.error?.message}
-      action={<Button onClick={() => onRetry(run)}>Ask again</Button>}
+      description={
+        <>
+          <p>{run.error?.message}</p>
+          <Button onClick={() => onRetry(run)}>Ask again</Button>
+        </>
+      }
     />
   );
 }

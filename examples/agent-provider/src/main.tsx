@@ -18,7 +18,10 @@ function Page() {
           borderRadius: 10,
           // The default is too pale to read.
           colorTextPlaceholder: isDark ? '#9a9a9a' : '#6b6b6b',
+          ...(isDark && { colorLink: '#4096ff' }),
         },
+        // As text on a dark ground, the default is too dark to read.
+        components: { Tabs: isDark ? { itemSelectedColor: '#4096ff' } : {} },
       }}
     >
       <App />
