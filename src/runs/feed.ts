@@ -59,7 +59,8 @@ export function createFeed<E, Offset extends number | string>(
   let { offset: cursor, previous, last, dense } = from;
   let held: (readonly [Offset, readonly E[]])[] = [];
   let promised = false;
-  const seen = new Set<unknown>(Array.isArray(from.seen) ? from.seen : []).add(cursor);
+  // From storage, and whatever stands there: what is no list is one more that never comes.
+  const seen = new Set(([] as unknown[]).concat(from.seen, cursor));
 
   const after = () => Number(cursor ?? -1) + 1;
 
@@ -81,12 +82,12 @@ export function createFeed<E, Offset extends number | string>(
   return {
     get position() {
       const at = cursor;
-      // Slow storage writes it later, when there are more of them.
       return {
         offset: at,
         previous,
         last,
         dense,
+        // Slow storage writes it later, when there are more of them.
         seen: { toJSON: () => [...seen].slice(0, [...seen].indexOf(at) + 1) },
       };
     },
@@ -106,13 +107,15 @@ export function createFeed<E, Offset extends number | string>(
         seen.add(offset);
         if (seen.size > seenLimit) seen.delete(seen.values().next().value);
         pass(offset, events);
-      } else if (Number(offset) > after() && (promised || cursor !== undefined)) {
-        if (dense) return hold(offset, events);
-        dense = false;
-        pass(offset, events);
-      } else if (Number(offset) >= after() || cursor === undefined) {
-        // Two offsets in a row tell that a log is dense, until a first jump tells otherwise.
-        if (cursor !== undefined) dense ??= true;
+      } else {
+        // A log that nobody promised to be whole may begin anywhere.
+        if (promised || cursor !== undefined) {
+          const ahead = Number(offset) - after();
+          if (ahead < 0) return false;
+          if (ahead && dense) return hold(offset, events);
+          // Two offsets in a row tell that a log is dense, a jump that it is not.
+          dense ??= !ahead;
+        }
         pass(offset, events);
         release();
       }
@@ -139,7 +142,7 @@ export function createFeed<E, Offset extends number | string>(
     const at = held.findIndex(([other]) => other >= offset);
     if (held[at]?.[0] === offset) return at === 0;
     held.splice(at < 0 ? held.length : at, 0, [offset, events]);
-    held.length = Math.min(held.length, holdLimit);
+    held.splice(holdLimit);
     return false;
   }
 }

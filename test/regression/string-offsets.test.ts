@@ -44,6 +44,13 @@ describe('places that are named by strings, in which nobody sees an order', () =
     expect(texts(agent)).toEqual(['Hi', 'one two three']);
   });
 
+  it('are known behind a second reload before which nothing came', async () => {
+    const second = await reload(await running());
+    const { world, agent } = await reload(second.world);
+    world.socket.receive(...log, at('8', finished('a')));
+    expect(texts(agent)).toEqual(['Hi', 'one two three']);
+  });
+
   it('are those of the checkpoint, however late slow storage writes it', async () => {
     const map = new Map<string, string>();
     const writes: (() => void)[] = [];
