@@ -1,7 +1,7 @@
 import type { Environment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { toAbortError } from './abortable.ts';
-import type { AgUiRun } from './ag-ui-provider-run.ts';
+import type { AgUiRun } from './ag-ui-provider-run-types.ts';
 import type { AgUiProviderOptions } from './ag-ui-provider-types.ts';
 import type { AgentCommand } from './command-types.ts';
 import type { AgentEvent } from './event-types.ts';

@@ -1,83 +1,13 @@
 import { getAgentAccess } from '../ag-ui/agent-access.ts';
-import type { AgUiAgent } from '../ag-ui/agent-types.ts';
 import type { AgUiEvent } from '../ag-ui/events.ts';
-import type { AgUiInputMessage, RunInput } from '../ag-ui/input.ts';
+import type { RunInput } from '../ag-ui/input.ts';
 import { RunSocketError } from '../internal/errors.ts';
-import { type RunLock, requestRunLock } from '../runs/run-lock.ts';
-import type { Run } from '../runs/types.ts';
-import { toAbortError } from './abortable.ts';
-import { type AgUiCursor, type AgUiOffset, createAgUiListener } from './ag-ui-provider-listener.ts';
-import { runClientTools, type ToolAnswer } from './ag-ui-provider-tools.ts';
-import type { AgUiChunk, AgUiClientTool } from './ag-ui-provider-types.ts';
+import { createAgUiListener } from './ag-ui-provider-listener.ts';
+import { createAgUiChunkReader } from './ag-ui-provider-reader.ts';
+import type { AgUiRun, SavedAgUiRun } from './ag-ui-provider-run-types.ts';
+import { createPageTools } from './ag-ui-provider-tools.ts';
+import type { AgUiClientTool } from './ag-ui-provider-types.ts';
 import type { AgUiBridge } from './bridge-types.ts';
-import type { AgentEvent, AgentEventFactory } from './event-types.ts';
-import type { AgentProviderContextOptions } from './provider-types.ts';
-
-/** A chunk with what only this provider's own functions look at. */
-export interface AgUiRunChunk extends AgUiChunk {
-  readonly cursor?: AgUiCursor | undefined;
-  /** What the page's own tool said. */
-  readonly tool?: ToolAnswer;
-}
-
-/** What the next page needs of a run, besides its bridge. */
-export interface SavedAgUiRun {
-  /** Its AG-UI runs, oldest first. */
-  readonly ids: readonly string[];
-  readonly place?: AgUiCursor | undefined;
-  /** How many events behind it, of one frame, are told too. */
-  readonly behind: number;
-  /** The id of the AG-UI run that answers the interrupts. */
-  readonly key?: string | undefined;
-  /** Answers of tools that the agent was not told yet. */
-  readonly messages: readonly AgUiInputMessage[];
-  /** What each of its AG-UI runs is offered besides messages. */
-  readonly offer?: RunInput | undefined;
-  /** The answers that the last AG-UI run was made for, where it may not have left the page. */
-  readonly unsent?: RunInput | undefined;
-}
-
-/** One AgentEvent run over the AG-UI runs that it spans: its transport, its parsing and its commands share it. */
-export interface AgUiRun {
-  readonly sessionId: string;
-  readonly runId: string;
-  readonly agent: AgUiAgent<unknown>;
-  readonly events: AgentEventFactory;
-  readonly remember: AgentProviderContextOptions['remember'];
-  /** Absent until the run has begun. */
-  bridge?: AgUiBridge;
-  input?: RunInput;
-  /** Why it was cancelled. */
-  reason?: string | undefined;
-  /** Names the AG-UI run that answers the interrupts. */
-  key?: string | undefined;
-  /** What a command tells comes before the next chunk. */
-  paused?: boolean;
-  /** The AG-UI run under way, or the last one. */
-  readonly current: Run<AgUiEvent, AgUiOffset> | undefined;
-  /** Somebody reads it. */
-  readonly reading: boolean;
-  owns(aguiRunId: string): boolean;
-  /** Its chunks from the next one on; `signal` cancels, leaving the loop does not. */
-  read(signal: AbortSignal): AsyncIterableIterator<AgUiChunk>;
-  transform(chunk: AgUiRunChunk): readonly AgentEvent[];
-  /** Ends it as its log has ended. */
-  flush(): readonly AgentEvent[];
-  /** Starts the AG-UI run that answers the interrupts, once all of them are. */
-  goOn(): void;
-  /** Asks the server to stop the AG-UI run under way; its thread shows that at once, or (`quietly`) once the server has. */
-  cancel(quietly?: boolean): void;
-  /** Looks again at what the reader waits for. */
-  wake(): void;
-  save(): SavedAgUiRun;
-  /** Lets go of everything until somebody reads it again; what streams goes on at the server. */
-  rest(): void;
-  /** Lets go of everything for good; what streams goes on in the agent. */
-  end(): void;
-}
-
-/** How long the page that owns a run may take to say so, in ms. */
-const lockPatience = 1_000;
 
 /** Make a run of an agent; `others` has every run of the provider. */
 export function createAgUiRun(
@@ -103,52 +33,43 @@ export function createAgUiRun(
   /** The last place whose events are told. */
   let place = saved?.place;
   let behind = saved?.behind ?? 0;
-  let queue: AgUiRunChunk[] = [];
-  /** How many chunks wait for a reader who is away; beyond, they are asked for again. */
-  let limit = 10_000;
-  let lost = false;
-  /** The chunk that was given out last, and the event that was told last. */
-  let given: AgUiRunChunk | undefined;
-  let told: AgUiEvent | undefined;
-  let begun = false;
-  let failure: { readonly error: unknown } | undefined;
-  let signal: AbortSignal | undefined;
-  let reader: object | undefined;
-  /** The reader who was there when the provider let go. */
-  let dropped: object | undefined;
-  let lock: RunLock | undefined;
-  let stopTools: (() => void) | undefined;
-  let stopPatience: (() => void) | undefined;
-  let release = () => {};
-  let wake = () => {};
-  const look = () => wake();
 
+  const reader = createAgUiChunkReader({
+    get ready() {
+      return access.ready;
+    },
+    get paused() {
+      return !!self.paused;
+    },
+    get known() {
+      return ids.length > 0;
+    },
+    begin,
+    follow: () => listener.follow(ids.at(-1)!, place, behind),
+    isOver,
+    connect() {
+      const stopWatch = runs.subscribe(() => self.bridge?.phase === 'held' && wake());
+      const letGo = agent.connect();
+      return () => {
+        stopWatch();
+        letGo();
+      };
+    },
+    cancel: () => cancel(),
+    end,
+  });
+  const { push, fail, wake } = reader;
+  const tools = createPageTools(env, clientTools, { sessionId, runId }, wake, (tool) => {
+    push({ runId: ids.at(-1)!, event: { type: 'RAW', event: tool }, cursor: place, tool });
+  });
   const listener = createAgUiListener(
     agent,
     access,
     (id, event, offset) =>
       push({ runId: id, offset, event, cursor: { runId: id, offset: offset ?? null } }),
-    look,
+    wake,
     fail,
   );
-
-  function push(chunk: AgUiRunChunk) {
-    if (!lost) {
-      queue.push(chunk);
-      if (queue.length > limit) {
-        lost = true;
-        queue = [];
-        // Were it always the same, a log that comes at once would never be through.
-        limit *= 2;
-      }
-    }
-    wake();
-  }
-
-  function fail(error: unknown) {
-    failure ??= { error };
-    wake();
-  }
 
   // Tells the bridge by an event of `type` that it goes on with another AG-UI run.
   function announce(id: string, type: 'RUN_STARTED' | 'RAW') {
@@ -162,8 +83,7 @@ export function createAgUiRun(
   }
 
   function leaveTools() {
-    stopTools?.();
-    stopTools = undefined;
+    tools.callOff();
     messages = [];
   }
 
@@ -194,13 +114,12 @@ export function createAgUiRun(
   }
 
   function begin() {
-    begun = true;
-    if (clientTools) lock = requestRunLock(`tools:${runId}`, env, look);
+    tools.claim();
     if (!ids.length) {
       const { input } = self;
-      const { tools, context, forwardedProps } = input ?? {};
+      const { tools: offered, context, forwardedProps } = input ?? {};
       offer = {
-        ...(tools && { tools }),
+        ...(offered && { tools: offered }),
         ...(context && { context }),
         ...(forwardedProps !== undefined && { forwardedProps }),
       };
@@ -217,7 +136,7 @@ export function createAgUiRun(
         runs.get(id) ||
         last === id ||
         unsent.messages?.some((one) => said.some((message) => message.id === one.id));
-      if (!wasSent && !signal?.aborted) agent.run(unsent, { runId: id });
+      if (!wasSent && !reader.aborted) agent.run(unsent, { runId: id });
       if (place?.runId !== id) announce(id, 'RUN_STARTED');
     }
     const isTold = place?.runId === id && /^(held|end)/.test(self.bridge!.phase);
@@ -236,20 +155,9 @@ export function createAgUiRun(
       ids.push(other);
       leaveTools();
       join(other, 'RAW');
-      stopTools = () => {};
+      tools.forgo();
     } else if (resume) goOn();
-    else if (pendingTools.length && !stopTools) {
-      if (lock?.owned) {
-        stopTools = runClientTools(pendingTools, clientTools!, { sessionId, runId }, (tool) => {
-          push({ runId: ids.at(-1)!, event: { type: 'RAW', event: tool }, cursor: place, tool });
-        });
-      } else {
-        // The tools of a duplicated tab's run are its original's.
-        stopPatience ??= env.setTimer(() => {
-          stopTools = () => {};
-        }, lockPatience);
-      }
-    }
+    else tools.run(pendingTools);
   }
 
   // Looks what follows once everything that came is told; `true`: nothing.
@@ -273,77 +181,6 @@ export function createAgUiRun(
     return false;
   }
 
-  async function pull(mine: object): Promise<IteratorResult<AgUiChunk, undefined>> {
-    // A run that begins before its history is read would be without it.
-    if (!begun && access.ready) await access.ready;
-    for (;;) {
-      if (failure) {
-        end();
-        throw failure.error;
-      }
-      if (dropped === mine) throw new RunSocketError('closed', 'The provider was disposed.');
-      if (reader !== mine) break;
-      const woken = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      try {
-        if (!begun) begin();
-        if (lost) {
-          lost = false;
-          listener.follow(ids.at(-1)!, place, behind);
-        }
-        const value = self.paused ? undefined : queue.shift();
-        if (value) {
-          const [next] = queue;
-          given = value;
-          // Behind one event of a frame is no place to go on from.
-          const inFrame =
-            next && next.cursor?.offset === value.offset && next.runId === value.runId;
-          return { done: false, value: inFrame ? { ...value, cursor: undefined } : value };
-        }
-        if (!self.paused && isOver()) {
-          end();
-          break;
-        }
-      } catch (error) {
-        fail(error);
-      }
-      await woken;
-    }
-    return { done: true, value: undefined };
-  }
-
-  function onAbort() {
-    try {
-      if (ids.length && !begun) begin();
-    } catch {
-      // There is nothing to cancel.
-    }
-    cancel();
-    fail(toAbortError(signal!));
-    end();
-  }
-
-  function attach(mine: object, next: AbortSignal) {
-    signal?.removeEventListener('abort', onAbort);
-    signal = next;
-    reader = mine;
-    if (!lost && given && told !== given.event) queue.unshift(given);
-    // A reader who was just left may still have to say so.
-    const letGoBefore = release;
-    if (ids.length || !next.aborted) {
-      const stopWatch = runs.subscribe(() => self.bridge?.phase === 'held' && wake());
-      const letGo = agent.connect();
-      release = () => {
-        stopWatch();
-        letGo();
-      };
-    }
-    letGoBefore();
-    if (next.aborted) onAbort();
-    else next.addEventListener('abort', onAbort);
-  }
-
   function goOn() {
     const { key, bridge } = self;
     const resume = bridge?.phase === 'held' && bridge.resume;
@@ -359,22 +196,15 @@ export function createAgUiRun(
     if (!runs.isCancelling(id)) runs.get(id)?.cancel();
   }
 
-  function letGo() {
-    reader = undefined;
-    signal?.removeEventListener('abort', onAbort);
+  function letGo(forGood: boolean) {
     listener.stop();
-    release();
-    stopTools?.();
-    stopPatience?.();
-    lock = stopTools = stopPatience = given = writing = undefined;
-    queue = [];
-    wake();
+    tools.release(forGood);
+    writing = undefined;
   }
 
   function end() {
-    // A duplicated tab that asks at the same time must have given up before.
-    if (lock) env.setTimer(lock.release, 2 * lockPatience);
-    letGo();
+    letGo(true);
+    reader.close();
     others.delete(self);
   }
 
@@ -385,35 +215,15 @@ export function createAgUiRun(
       return listener.run;
     },
     get reading() {
-      return !!reader;
+      return reader.reading;
     },
     owns: (id) => ids.includes(id),
-    read(given) {
-      let attached = false;
-      return {
-        next() {
-          if (!attached) attach(this, given);
-          attached = true;
-          return pull(this);
-        },
-        async return() {
-          attached = true;
-          if (reader === this) {
-            reader = undefined;
-            release();
-            wake();
-          }
-          return { done: true, value: undefined };
-        },
-        [Symbol.asyncIterator]() {
-          return this;
-        },
-      };
-    },
-    transform({ runId: id, event, cursor, tool }) {
+    read: reader.read,
+    transform(chunk) {
+      const { runId: id, event, cursor, tool } = chunk;
       const bridge = self.bridge!;
       const { type } = event;
-      told = event;
+      reader.told(chunk);
       behind = cursor ? 0 : behind + 1;
       place = cursor ?? place;
       if (tool) {
@@ -444,13 +254,10 @@ export function createAgUiRun(
     },
     goOn,
     cancel,
-    wake: look,
+    wake,
     rest() {
-      dropped = reader;
-      lock?.release();
-      letGo();
-      // Whoever reads it again begins as the next page does.
-      begun = lost = false;
+      letGo(false);
+      reader.drop();
     },
     save: () => ({
       ids: [...ids],
@@ -460,7 +267,9 @@ export function createAgUiRun(
       messages,
       offer,
       unsent:
-        begun && place?.runId === ids.at(-1) && listener.run?.getSnapshot().status !== 'queued'
+        reader.begun &&
+        place?.runId === ids.at(-1) &&
+        listener.run?.getSnapshot().status !== 'queued'
           ? undefined
           : unsent,
     }),

@@ -1,3 +1,5 @@
+import type { Environment } from '../internal/environment.ts';
+import { type RunLock, requestRunLock } from '../runs/run-lock.ts';
 import { messageOf } from './abortable.ts';
 import type { AgUiClientTool } from './ag-ui-provider-types.ts';
 import type { AgUiBridge } from './bridge-types.ts';
@@ -12,6 +14,9 @@ export interface ToolAnswer {
   /** The answer as the agent is told it; absent where the page has no such tool. */
   readonly message?: { readonly content: string; readonly error?: string };
 }
+
+/** How long the page that owns a run may take to say so, in ms. */
+const lockPatience = 1_000;
 
 function parse(text: string): unknown {
   try {
@@ -55,4 +60,58 @@ export function runClientTools(
     answer(call, tools, { ...run, signal }).then((one) => signal.aborted || onAnswer(one));
   }
   return () => controller.abort();
+}
+
+/** Runs the page's tools for one run. */
+export interface PageTools {
+  /** Asks for the right to run them: the tools of a duplicated tab's run are its original's. */
+  claim(): void;
+  /** Runs the tools for the calls that wait, unless that was done, or is another page's to do. */
+  run(calls: readonly PendingTool[]): void;
+  /** The calls that wait are another view's to answer. */
+  forgo(): void;
+  /** Calls off what runs; the next calls are new ones. */
+  callOff(): void;
+  /** Calls off what runs and gives up the right to, `forGood` or for whoever goes on at once. */
+  release(forGood: boolean): void;
+}
+
+/** Make what runs the tools of a run; `onOwned` hears that this page may, and `onAnswer` each answer. */
+export function createPageTools(
+  env: Environment,
+  tools: Readonly<Record<string, AgUiClientTool>> | undefined,
+  run: { readonly sessionId: string; readonly runId: string },
+  onOwned: () => void,
+  onAnswer: (answer: ToolAnswer) => void,
+): PageTools {
+  let lock: RunLock | undefined;
+  let stop: (() => void) | undefined;
+  let stopPatience: (() => void) | undefined;
+  const forgo = () => {
+    stop = () => {};
+  };
+  const callOff = () => {
+    stop?.();
+    stop = undefined;
+  };
+  return {
+    claim() {
+      if (tools) lock = requestRunLock(`tools:${run.runId}`, env, onOwned);
+    },
+    run(calls) {
+      if (!calls.length || stop) return;
+      if (lock?.owned) stop = runClientTools(calls, tools!, run, onAnswer);
+      else stopPatience ??= env.setTimer(forgo, lockPatience);
+    },
+    forgo,
+    callOff,
+    release(forGood) {
+      // A duplicated tab that asks at the same time must have given up before.
+      if (lock && forGood) env.setTimer(lock.release, 2 * lockPatience);
+      else lock?.release();
+      callOff();
+      stopPatience?.();
+      lock = stopPatience = undefined;
+    },
+  };
 }

@@ -8,12 +8,8 @@ import { isRecord } from '../internal/json-values.ts';
 import { createAgUiBridge } from './ag-ui-bridge.ts';
 import { executeAgUiCommand } from './ag-ui-provider-commands.ts';
 import type { AgUiCursor } from './ag-ui-provider-listener.ts';
-import {
-  type AgUiRun,
-  type AgUiRunChunk,
-  createAgUiRun,
-  type SavedAgUiRun,
-} from './ag-ui-provider-run.ts';
+import { createAgUiRun } from './ag-ui-provider-run.ts';
+import type { AgUiRun, AgUiRunChunk, SavedAgUiRun } from './ag-ui-provider-run-types.ts';
 import type {
   AgUiProvider,
   AgUiProviderInput,
