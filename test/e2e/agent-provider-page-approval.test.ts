@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Agent } from '../examples/example-server.ts';
 import { path, untilAsked } from './agent-provider-page.ts';
-import { ask, inChromium, picture, until, withStage } from './browser.ts';
+import { ask, inChromium, latestRun, picture, until, withStage } from './browser.ts';
 
 const message = 'Book the 10:11 to Basel?';
 
@@ -17,9 +17,17 @@ const metadata: Record<string, unknown> = {
   none: 'a text',
 };
 
+/** What came with a question that dropped one that was too late, by thread. */
+const dropped = new Map<unknown, unknown>();
+
 /** An agent that asks for leave, as AG-Kit's servers do: with a payload of any shape. */
 const asking: Agent = async function* ({ input, runId }) {
   const messages = input.messages as { content: string }[];
+  if (input.resume) {
+    dropped.set(messages.at(-1)?.content, input.resume);
+    yield { type: 'TEXT_MESSAGE_CHUNK', messageId: runId, role: 'assistant', delta: 'Well.' };
+    return;
+  }
   const outcome = {
     type: 'interrupt',
     interrupts: [
@@ -27,6 +35,7 @@ const asking: Agent = async function* ({ input, runId }) {
         id: `${runId}-leave`,
         reason: 'approval',
         message,
+        ...(messages.at(-1)?.content === 'late' && { expiresAt: new Date(1).toISOString() }),
         metadata: metadata[messages.at(-1)?.content ?? ''],
       },
     ],
@@ -85,5 +94,23 @@ inChromium('what an approval is about', () => {
     expect(await card.textContent()).not.toContain('[object Object]');
     await until(() => page.evaluate(() => document.documentElement.scrollWidth === innerWidth));
     await picture(page, `ant-design-x-approval-${kind}-360`);
+  });
+
+  it('cannot be given too late, and the conversation goes on', async ({ stage }) => {
+    const page = await stage.open({}, path);
+    await ask(page, 'late');
+    const card = await untilAsked(page, message);
+    await card.getByText('It is too late to answer. Stop the answer to go on.').waitFor();
+    for (const name of ['Approve', 'Refuse']) {
+      expect(await card.getByRole('button', { name }).isDisabled()).toBe(true);
+    }
+    const first = await latestRun(stage.server);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await card.getByText('Not answered').waitFor();
+    await ask(page, 'Then something else.');
+    await page.getByText('Well.').waitFor();
+    expect(dropped.get('Then something else.')).toEqual([
+      { interruptId: `${first}-leave`, status: 'cancelled' },
+    ]);
   });
 });

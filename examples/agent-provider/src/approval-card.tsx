@@ -81,7 +81,9 @@ export function ApprovalCard({ approval, command, onResolve }: ApprovalCardProps
           </Button>
           {left !== undefined && (
             <span className="expiry">
-              {isLate ? 'It is too late to answer.' : `${formatTime(left)} left to answer`}
+              {isLate
+                ? 'It is too late to answer. Stop the answer to go on.'
+                : `${formatTime(left)} left to answer`}
             </span>
           )}
         </div>
