@@ -1,6 +1,7 @@
 import { getAgentAccess } from '../ag-ui/agent-access.ts';
 import type { AgUiEvent } from '../ag-ui/events.ts';
 import type { RunInput } from '../ag-ui/input.ts';
+import { toPlainTools } from '../ag-ui/plain-tools.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createAgUiListener } from './ag-ui-provider-listener.ts';
 import { createAgUiChunkReader } from './ag-ui-provider-reader.ts';
@@ -119,7 +120,7 @@ export function createAgUiRun(
       const { input } = self;
       const { tools: offered, context, forwardedProps } = input ?? {};
       offer = {
-        ...(offered && { tools: offered }),
+        ...(offered && { tools: toPlainTools(offered) }),
         ...(context && { context }),
         ...(forwardedProps !== undefined && { forwardedProps }),
       };

@@ -1,10 +1,12 @@
 import type { Environment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createAgentChatActions, interrupted } from './agent-chat-actions.ts';
-import { createCheckpointWriter, loadCheckpoint } from './agent-chat-checkpoint.ts';
 import { createDefaultMessages } from './agent-chat-defaults.ts';
+import { createAgentChatInputs } from './agent-chat-inputs.ts';
+import { createAgentChatMemory } from './agent-chat-memory.ts';
 import { createNotifier } from './agent-chat-notifier.ts';
 import type { UnparsedSnapshot } from './agent-chat-parser.ts';
+import { createAgentChatPresence } from './agent-chat-presence.ts';
 import { createAgentChatProjection, toMessages } from './agent-chat-projection.ts';
 import { createAgentChatRuns } from './agent-chat-runs.ts';
 import type {
@@ -58,28 +60,16 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
   // A random name is not found again by the next page.
   const storage = (hasName && provider.checkpointStorage) || undefined;
   const store = createAgentStore();
-  const empty = store.getSnapshot();
   const notifier = createNotifier(env);
 
   let snapshot: UnparsedSnapshot | undefined;
   let serverSnapshot: UnparsedSnapshot | undefined;
-  let phase: 'new' | 'restoring' | 'ready' = 'new';
   let used = false;
-  let shown = false;
-  let left = false;
   let disposed = false;
-  /** The provider has let go, and nobody has come since. */
-  let resting = false;
-  /** An input was given that is no JSON. */
-  let unsaveable = false;
   /** `abort()` was called while it was not known yet what runs. */
   let aborting = false;
-  /** Inputs that wait until it is known what runs. */
-  let requests: unknown[] = [];
-  /** Inputs that wait for the default messages, too. */
-  let queued: unknown[] = [];
-  let stopIdle: (() => void) | undefined;
-  let stopWatching: readonly ((() => void) | undefined)[] | undefined;
+
+  const isReady = () => memory.phase === 'ready';
 
   function changed(now?: boolean) {
     snapshot = undefined;
@@ -102,7 +92,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     notifier.atOnce(() => {
       projection.prepend(list);
       changed(true);
-      if (!disposed) drain();
+      if (!disposed) inputs.drain();
     });
   });
   projection.prepend(defaults.given);
@@ -127,35 +117,39 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     onEnd(runId) {
       commands.endRun(runId);
       progressed(true);
-      forget();
+      presence.forget();
     },
   });
-  const writer = storage && createCheckpointWriter(env, storage, makeCheckpoint);
-
-  function makeCheckpoint(): AgentCheckpoint | undefined {
-    const state = store.getSnapshot();
-    if (unsaveable || phase !== 'ready' || state === empty) return undefined;
-    return {
-      schemaVersion: 1,
-      protocolVersion: '0.1',
-      commandProtocolVersion: '0.1',
-      sessionId,
-      state,
-      ...runs.save(),
-      pendingCommands: commands.pending(),
-      savedAt: env.now(),
-    };
-  }
-
-  function begin() {
-    if (phase !== 'new') return;
-    phase = 'restoring';
-    if (storage) loadCheckpoint(env, storage, sessionId, restore);
-    else restore(undefined);
-  }
+  const memory = createAgentChatMemory({
+    env,
+    storage,
+    sessionId,
+    getState: store.getSnapshot,
+    save: () => ({ ...runs.save(), pendingCommands: commands.pending() }),
+    onReady: restore,
+  });
+  const { writer, begin } = memory;
+  const presence = createAgentChatPresence({
+    provider,
+    sessionId,
+    isOwn: conversationKey === undefined,
+    env,
+    runs,
+    writer,
+    onEnter() {
+      onActive();
+      begin();
+      defaults.load();
+    },
+    onLeave: () => onIdle(disposed),
+    attach() {
+      if (isReady()) notifier.atOnce(runs.attach);
+    },
+    onRest: () => changed(true),
+  });
+  const inputs = createAgentChatInputs(isReady, () => defaults.waiting, start);
 
   function restore(checkpoint: AgentCheckpoint | undefined) {
-    phase = 'ready';
     notifier.atOnce(() => {
       if (checkpoint) {
         used = true;
@@ -170,90 +164,23 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
         }
       }
       if (aborting) runs.abort();
-      else if (shown && !resting) runs.attach();
-      drain();
+      else if (presence.shown && !presence.resting) runs.attach();
+      inputs.drain();
       changed(true);
     });
   }
 
-  function drain() {
-    if (phase !== 'ready') return;
-    const inputs = defaults.waiting ? requests : [...requests, ...queued];
-    requests = [];
-    if (!defaults.waiting) queued = [];
-    inputs.forEach(start);
-  }
-
   function start(input: unknown) {
     used = true;
-    watch();
-    if (storage && input !== undefined) {
-      try {
-        unsaveable ||= JSON.stringify(input) === undefined;
-      } catch {
-        unsaveable = true;
-      }
-    }
+    presence.watch();
+    memory.check(input);
     notifier.atOnce(() => runs.start(input));
-  }
-
-  function activate() {
-    stopIdle?.();
-    stopIdle = undefined;
-    if (disposed) return;
-    if (shown) return goOn();
-    shown = true;
-    left = resting = false;
-    onActive();
-    watch();
-    begin();
-    defaults.load();
-    if (phase === 'ready') notifier.atOnce(runs.attach);
-  }
-
-  function watch() {
-    stopWatching ??= [writer?.watch(), provider.onDispose?.(rest)];
-  }
-
-  function rest() {
-    resting = true;
-    runs.detach(false);
-    writer?.flush();
-    changed(true);
-  }
-
-  function goOn() {
-    const wasResting = resting;
-    resting = false;
-    if (wasResting && phase === 'ready') notifier.atOnce(runs.attach);
-  }
-
-  function leave() {
-    stopIdle = undefined;
-    shown = resting = false;
-    left = true;
-    runs.detach(conversationKey === undefined);
-    writer?.flush();
-    for (const stop of stopWatching ?? []) stop?.();
-    stopWatching = undefined;
-    forget();
-    onIdle(disposed);
-  }
-
-  /** A conversation that nobody can name does not come back. */
-  function forget() {
-    if (!left || conversationKey !== undefined || runs.size) return;
-    try {
-      provider.forgetSession?.(sessionId);
-    } catch (error) {
-      env.report(error);
-    }
   }
 
   function check() {
     if (disposed) throw new RunSocketError('closed', 'The conversation was disposed.');
     begin();
-    goOn();
+    presence.use();
   }
 
   function getSnapshot(): UnparsedSnapshot {
@@ -262,8 +189,9 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
       messages: projection.getMessages(),
       agentState: store.getSnapshot(),
       ...commands.getSnapshot(),
-      connectionState: phase === 'restoring' ? phase : resting ? 'idle' : runs.connection,
-      isRequesting: runs.size + requests.length > 0,
+      connectionState:
+        memory.phase === 'restoring' ? memory.phase : presence.resting ? 'idle' : runs.connection,
+      isRequesting: runs.size + inputs.waiting > 0,
       isDefaultMessagesRequesting: defaults.waiting,
     };
     return snapshot;
@@ -271,8 +199,8 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
 
   function onRequest(input: unknown) {
     check();
-    if (phase === 'ready') return start(input);
-    requests.push(input);
+    if (isReady()) return start(input);
+    inputs.request(input);
     changed(true);
   }
 
@@ -294,11 +222,11 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
       }),
     subscribe(listener) {
       const remove = notifier.add(listener);
-      activate();
+      if (!disposed) presence.enter();
       return () => {
         remove();
         // React leaves and comes back at once where it checks effects or renders anew.
-        if (shown && !notifier.size) stopIdle ??= env.setTimer(leave, 0);
+        if (!notifier.size) presence.leaveSoon();
       };
     },
     agentActions: createAgentChatActions({
@@ -309,7 +237,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
       commands,
       getState() {
         check();
-        if (phase === 'ready') return store.getSnapshot();
+        if (isReady()) return store.getSnapshot();
         throw new RunSocketError('invalid-argument', 'The conversation is being restored.');
       },
     }),
@@ -325,11 +253,10 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     },
     abort() {
       begin();
-      requests = [];
-      queued = [];
-      if (phase === 'ready') notifier.atOnce(runs.abort);
+      inputs.clear();
+      if (isReady()) notifier.atOnce(runs.abort);
       else aborting = true;
-      resting = false;
+      presence.wake();
       changed(true);
     },
     queueRequest,
@@ -337,8 +264,7 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
       check();
       defaults.load();
       used = true;
-      queued.push(input);
-      drain();
+      inputs.queue(input);
     },
     setMessages: projection.setMessages,
     setMessage: projection.setMessage,
@@ -346,10 +272,8 @@ export function createAgentChatSession(options: AgentChatSessionOptions): AgentC
     dispose() {
       if (disposed) return;
       disposed = true;
-      requests = [];
-      queued = [];
-      stopIdle?.();
-      leave();
+      inputs.clear();
+      presence.leave();
     },
   };
 }
