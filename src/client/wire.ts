@@ -1,4 +1,4 @@
-import { defaultEnvironment, type Environment } from '../internal/environment.ts';
+import { type Environment, runEnvironment } from '../internal/environment.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import type {
   ConnectionState,
@@ -82,6 +82,6 @@ export function getWire(client: WebSocketClient<never, never>): Wire {
     throw new RunSocketError('unsupported', 'Pass a client made by createWebSocketClient().');
   }
   // A client alone needs less of it.
-  wire.environment = { ...defaultEnvironment, ...wire.environment };
+  wire.environment = { ...runEnvironment, ...wire.environment };
   return wire;
 }

@@ -99,7 +99,10 @@ function report(error: unknown): void {
 /** The environment of a page, a worker or Node, as it is. */
 export const baseEnvironment: BaseEnvironment = { now, setTimer, random, report, page: root };
 
-/** {@link baseEnvironment}, complete. Apart from it, so that a bundle with a client alone is smaller. */
+/** What runs and agents need beyond a client's environment. Apart from it, so that a bundle with a client alone is smaller. */
+export const runEnvironment: Pick<Environment, 'setFrame' | 'randomId'> = { setFrame, randomId };
+
+/** {@link baseEnvironment} and {@link runEnvironment}. */
 export const defaultEnvironment: Environment = {
   now,
   setTimer,
