@@ -1,97 +1,18 @@
-import type { Wire } from '../client/wire.ts';
 import { type AsyncQueue, createAsyncQueue } from '../internal/async-queue.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createListeners } from '../internal/observable.ts';
-import type { RunPosition } from './feed.ts';
+import { isLarger } from './frame-size.ts';
+import type { LiveRun, RunContext, RunOrigin } from './live-run-types.ts';
 import { defaultMessages } from './protocol.ts';
-import {
-  createRunMachine,
-  type RunMachine,
-  type RunRules,
-  type RunStart,
-  type RunTimer,
-} from './run.ts';
+import { createReplayGauge } from './replay-gauge.ts';
+import { createRunMachine } from './run.ts';
 import { type RunLock, requestRunLock } from './run-lock.ts';
-import type { RunRecord, RunStore } from './run-storage.ts';
-import type { Session, SessionRun } from './session.ts';
-import type { Run, RunSnapshot, RunsOptions } from './types.ts';
+import type { RunTimer } from './run-machine-types.ts';
+import type { RunRecord } from './run-storage.ts';
+import type { RunSnapshot } from './types.ts';
 import { createWaits } from './waits.ts';
 
-/** What the layer above does with the runs; all of it optional. */
-export interface RunHooks<E, Offset extends number | string> {
-  /** An event that is next; `replay`: many come at once, out of the log or in one frame. */
-  event?(runId: string, event: E, replay: boolean): void;
-  /** The run is read from its start again. */
-  restart?(runId: string): void;
-  /** Events are missing for good. */
-  hole?(runId: string, error: RunSocketError): void;
-  /** The policy has stopped the run. */
-  aborted?(runId: string): void;
-  /** A connection is there again, or a run that was given up came back. */
-  revived?(runId: string): void;
-  end?(runId: string, snapshot: RunSnapshot<Offset>): void;
-  /** A socket is open and the run was asked for. */
-  opened?(runId: string): void;
-  /** What is remembered of a run besides its own state. */
-  describe?(runId: string): Pick<RunRecord, 'threadId' | 'base' | 'input'>;
-  /** The page is left; what is written now may be all that stays. */
-  hide?(): void;
-  /** A failure in the background. */
-  error?(error: RunSocketError): void;
-}
-
-/** What all runs of one `createRuns` share. */
-export interface RunContext<Input, E, Offset extends number | string> {
-  readonly wire: Wire;
-  readonly session: Session;
-  readonly store: RunStore;
-  readonly options: RunsOptions<Input, E, never, unknown, Offset>;
-  readonly rules: RunRules<E>;
-  readonly hooks: RunHooks<E, Offset>;
-  /** The message that is being read came with others in one frame. */
-  batched: boolean;
-  /** Replaces the socket. */
-  reconnect(): void;
-  /** A run is another than it was. */
-  changed(): void;
-}
-
-/** How a run came here. */
-export interface RunOrigin<Input, E, Offset> extends RunStart<E, Offset> {
-  /** What its `run` message carries, when it has to be sent. */
-  readonly makeInput?: (() => Input) | undefined;
-  readonly message?: unknown;
-  /** `message` as a frame. */
-  readonly data?: ReturnType<Wire['encode']>;
-  /** Cancel the run once this page owns it: its policy said so, and its page is gone. */
-  readonly cancelWhenOwned?: boolean | undefined;
-}
-
-/** A run together with its place in the world: sockets, timers, storage, listeners. */
-export interface LiveRun<E, Offset extends number | string> extends SessionRun {
-  readonly run: Run<E, Offset>;
-  readonly over: boolean;
-  readonly live: boolean;
-  /** It holds the connection, or a late event may bring it back. */
-  readonly listening: boolean;
-  readonly position: RunPosition<E, Offset>;
-  /** The server was asked to stop it. */
-  readonly cancelling: boolean;
-  receive: RunMachine<E, Offset>['receive'];
-  control: RunMachine<E, Offset>['control'];
-  /** Write down that the run is under way. */
-  remember(): Promise<unknown> | undefined;
-  /** Hold the connection, own the run, and take it up where a socket is open. */
-  attach(): void;
-  /** Let go of everything but what is known of the run; nothing is cancelled. */
-  detach(): void;
-  /** Read the run from its start again. */
-  rewind(): void;
-  page(type: 'hide' | 'show'): void;
-}
-
 const writeWait = 250;
-const replayGap = 50;
 
 /** Connect the state machine of a run, started at `since`, to the world. */
 export function createLiveRun<Input, E, Offset extends number | string>(
@@ -110,12 +31,11 @@ export function createLiveRun<Input, E, Offset extends number | string>(
   /** Ends the wait for what is being written down before the run is sent. */
   let writing: (() => void) | undefined;
   let settled = false;
-  let catchingUp = false;
-  let lastAt: number | undefined;
   // Patience and silence are counted in time with an open connection.
   const waits = createWaits<RunTimer>(env, ['patience', 'silence'], (name) =>
     step(() => machine.timer(name)),
   );
+  const gauge = createReplayGauge(env.now);
   const queues = new Set<AsyncQueue<E>>();
   const listeners = {
     event: createListeners<E>(env.report),
@@ -137,8 +57,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
           ? attempt(() => (options.run ?? defaultMessages.run)(makeInput?.() as Input, id), id)
           : wire.transmit(data, message, id),
     resume(after) {
-      catchingUp = true;
-      lastAt = undefined;
+      gauge.start();
       session.ask({
         runId: id,
         after,
@@ -149,16 +68,8 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       });
     },
     swap: context.reconnect,
-    event(event, offset) {
-      let replay = false;
-      if (catchingUp) {
-        const now = env.now();
-        const { next } = machine;
-        // A server may not say how far its log goes, and its replay may falter on the way.
-        replay = next === undefined ? now - (lastAt ?? now) <= replayGap : Number(offset) < next;
-        lastAt = now;
-        catchingUp = replay || next === undefined;
-      }
+    event(event, offset, next) {
+      const replay = gauge.isReplay(offset, next);
       snapshot = undefined;
       hooks.event?.(id, event, replay || context.batched);
       for (const queue of queues) queue.push(event);
@@ -166,7 +77,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     },
     restart() {
       snapshot = undefined;
-      store.edit(id, (record) => record && { ...record, checkpoint: undefined });
+      store.amend(id, { checkpoint: undefined });
       hooks.restart?.(id);
       listeners.restart.emit(getSnapshot());
     },
@@ -176,18 +87,13 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       if (held || ms === undefined) waits.set(name, ms, keep);
     },
     note(change) {
-      store.edit(id, (record) => {
-        const { input, ...rest } = record ?? {};
-        return record && ({ ...(change.acked ? rest : record), ...change } as RunRecord);
-      });
+      // What only the start needs is needed no more.
+      store.amend(id, change.acked ? { ...change, input: undefined } : change);
     },
     forget,
   });
 
-  function getSnapshot() {
-    snapshot ??= machine.snapshot();
-    return snapshot;
-  }
+  const getSnapshot = () => (snapshot ??= machine.snapshot());
 
   // Does something to the run, and then what follows for the world.
   function step(task: () => void) {
@@ -216,17 +122,18 @@ export function createLiveRun<Input, E, Offset extends number | string>(
   }
 
   function remember() {
-    const { confirmed, cancelling, epoch } = machine;
-    return store.edit(id, () => ({
-      threadId: '',
-      ...(hooks.describe ? hooks.describe(id) : makeInput && { input: makeInput() }),
+    const { phase, cancelling, position } = machine;
+    const make = () => ({
+      ...(hooks.describe?.(id) ?? { threadId: '', input: makeInput?.() }),
       runId: id,
       sentAt: env.now(),
       policy,
-      acked: confirmed,
-      ...(cancelling && { cancel: true }),
-      ...(epoch !== undefined && { epoch }),
-    }));
+      // What is written down once more is followed, or was heard from.
+      acked: phase !== 'unsent',
+      cancel: cancelling || undefined,
+      epoch: position.epoch,
+    });
+    return store.edit(id, make as () => RunRecord);
   }
 
   function forget() {
@@ -261,7 +168,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     if (machine.phase !== 'unsent' || !held || !wire.transmit(data as string, message, id)) {
       return forget();
     }
-    session.feed(id);
+    session.fed.add(id);
     step(machine.sent);
     live.announcePolicy();
   }
@@ -271,16 +178,20 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     const last = getSnapshot();
     if (machine.phase === 'over') {
       waits.clear();
-      lock?.release();
-      lock = undefined;
+      unlock();
       letGo();
-      if (!machine.error) session.end(id);
+      if (!last.error) session.fed.delete(id);
       data = undefined;
     } else waits.pause();
     hooks.end?.(id, last);
     listeners.end.emit(last);
-    endQueues(machine.error);
+    endQueues(last.error);
     resolveDone(last);
+  }
+
+  function unlock() {
+    lock?.release();
+    lock = undefined;
   }
 
   function letGo(now?: boolean) {
@@ -323,20 +234,12 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     id,
     since,
     serial: session.count(),
+    state: machine,
     get over() {
       return machine.phase === 'over';
     },
-    get live() {
-      return machine.live;
-    },
     get listening() {
       return held || machine.phase === 'over';
-    },
-    get position() {
-      return machine.position;
-    },
-    get cancelling() {
-      return machine.cancelling;
     },
     get idleTimeout() {
       return held && machine.phase === 'sent' && machine.live && !machine.ended
@@ -374,7 +277,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       if (!session.open) return;
       // What this connection brings of the run by itself would come before what is asked for: only
       // a new one has both in order.
-      if (session.isFed(id)) return context.reconnect();
+      if (session.fed.has(id)) return context.reconnect();
       live.open(false);
       live.repeatCancel();
       live.followUp();
@@ -384,8 +287,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       // Nobody is left to see whether it goes on behind its end.
       if (machine.ended) step(() => machine.timer('after'));
       waits.clear();
-      lock?.release();
-      lock = undefined;
+      unlock();
       endQueues();
       held = false;
       session.refresh();
@@ -393,8 +295,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     },
     rewind: () => step(machine.rewind),
     page(type) {
-      lock?.release();
-      lock = undefined;
+      unlock();
       if (type === 'show' && held) hold();
     },
     run: {
@@ -411,17 +312,11 @@ export function createLiveRun<Input, E, Offset extends number | string>(
           // Nobody listens any more: the connection is not needed for this run.
           if (!queues.size && !listeners.event.size && !hooks.event) live.detach();
         });
-        if (settled) queue.end(machine.error);
+        if (settled) queue.end(getSnapshot().error);
         else queues.add(queue);
         return queue;
       },
     },
   };
   return live;
-}
-
-// In bytes; text is measured in full only where its characters leave it open.
-function isLarger(data: RunOrigin<never, never, never>['data'], limit: number): boolean {
-  if (typeof data !== 'string') return Number(data?.byteLength) > limit;
-  return data.length * 3 > limit && new TextEncoder().encode(data).length > limit;
 }

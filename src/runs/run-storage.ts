@@ -39,6 +39,8 @@ export interface RunStore {
     runId: string,
     edit: (record: RunRecord | undefined) => RunRecord | undefined,
   ): Promise<unknown> | undefined;
+  /** Changes a part of one run's record, where there is one. */
+  amend(runId: string, part: { readonly [Key in keyof RunRecord]?: unknown }): void;
 }
 
 // What asynchronous storage has still to do: one read and write after the other, whoever asks.
@@ -107,7 +109,7 @@ export function createRunStore(
     return settled;
   };
 
-  return {
+  const store: RunStore = {
     read: () => inTurn(() => load((now) => now)),
     change,
     edit: (runId, edit) =>
@@ -120,7 +122,11 @@ export function createRunStore(
           runs: old ? runs.flatMap((one) => (one === old ? edited : one)) : runs.concat(edited),
         };
       }, runId),
+    amend(runId, part) {
+      store.edit(runId, (record) => record && ({ ...record, ...part } as RunRecord));
+    },
   };
+  return store;
 }
 
 // What is given up where there is no room: checkpoint, older messages, base, record, everything.

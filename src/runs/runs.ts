@@ -2,14 +2,10 @@ import type { WebSocketClient } from '../client/types.ts';
 import { getWire } from '../client/wire.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createListeners } from '../internal/observable.ts';
+import { cancelOn } from './cancel-on.ts';
 import type { RunPosition } from './feed.ts';
-import {
-  createLiveRun,
-  type LiveRun,
-  type RunContext,
-  type RunHooks,
-  type RunOrigin,
-} from './live-run.ts';
+import { createLiveRun } from './live-run.ts';
+import type { LiveRun, RunContext, RunHooks, RunOrigin } from './live-run-types.ts';
 import {
   agUiEventStatus,
   defaultMessages,
@@ -140,10 +136,10 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       return found ? [found] : [];
     }
     const current = runs.get(newest);
-    const offset = current?.position.offset;
+    const offset = current?.state.position.offset;
     const found = event(
       message as In,
-      current?.live ? { runId: newest, ...(offset !== undefined && { offset }) } : {},
+      current?.state.live ? { runId: newest, ...(offset !== undefined && { offset }) } : {},
     );
     if (!found) return [];
     return Array.isArray(found) ? found : [found as RunEvent<E, Offset>];
@@ -227,13 +223,7 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       beforeStart();
       const makeInput = () => input;
       const { run } = add({ id: runId, policy, startable: true, makeInput, message, data });
-      if (signal) {
-        if (signal.aborted) run.cancel();
-        else {
-          signal.addEventListener('abort', run.cancel);
-          run.on('end', () => signal.removeEventListener('abort', run.cancel));
-        }
-      }
+      cancelOn(signal, run, run.cancel);
       return run;
     },
     follow(runId, { after } = {}) {
@@ -274,17 +264,19 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       ).run;
     },
     isOver: (runId) => runs.get(runId)?.over ?? true,
-    isCancelling: (runId) => runs.get(runId)?.cancelling ?? false,
+    isCancelling: (runId) => runs.get(runId)?.state.cancelling ?? false,
     rewind: (runId) => runs.get(runId)?.rewind(),
     position(runId) {
-      const position = runs.get(runId)?.position;
+      const position = runs.get(runId)?.state.position;
       if (!position || options.overlap) return position;
       const { last, previous, ...rest } = position;
       return rest;
     },
     get: (runId) => runs.get(runId)?.run,
     getSnapshot() {
-      snapshot ??= [...runs.values()].flatMap(({ live, run }) => (live ? run.getSnapshot() : []));
+      snapshot ??= [...runs.values()].flatMap(({ state, run }) =>
+        state.live ? run.getSnapshot() : [],
+      );
       return snapshot;
     },
     subscribe: (listener) => listeners.add(listener),

@@ -48,12 +48,8 @@ export interface Session {
   readonly maxMessage: number | undefined;
   /** Whether the server announced a capability on this connection. */
   has(capability: string): boolean;
-  /** The run is sent or asked for on this connection. */
-  feed(runId: string): void;
-  /** Whether it was before, and has not ended. */
-  isFed(runId: string): boolean;
-  /** The run is over: nothing more comes of it. */
-  end(runId: string): void;
+  /** Runs that were sent or asked for on this connection, which may bring more of them by itself. */
+  readonly fed: Set<string>;
   /** A number that is larger each time. */
   count(): number;
   join(member: SessionMember): () => void;
@@ -86,7 +82,6 @@ function createSession(wire: Wire): Session {
   let watched: number | undefined;
   let pings = 0;
   let serial = 0;
-  /** Runs whose events this connection may bring without being asked again. */
   const fed = new Set<string>();
 
   const allRuns = () =>
@@ -185,9 +180,7 @@ function createSession(wire: Wire): Session {
       return maxMessage;
     },
     has: (capability) => caps?.has(capability) ?? false,
-    feed: (runId) => fed.add(runId),
-    isFed: (runId) => fed.has(runId),
-    end: (runId) => fed.delete(runId),
+    fed,
     count: () => ++serial,
     join(member) {
       members.add(member);

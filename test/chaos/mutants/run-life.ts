@@ -178,9 +178,9 @@ export const runLifeMutants: readonly Mutant[] = [
     name: 'pagehide-cancels-nothing',
     rule: 'Leaving the page cancels nothing.',
     file: live,
-    find: "lock = undefined;\n      if (type === 'show' && held) hold();",
+    find: "unlock();\n      if (type === 'show' && held) hold();",
     replace:
-      "lock = undefined;\n      if (type === 'hide') step(machine.cancel);\n      if (type === 'show' && held) hold();",
+      "unlock();\n      if (type === 'hide') step(machine.cancel);\n      if (type === 'show' && held) hold();",
     killers: [[reloadTest, 'sends no cancel at pagehide, and closes the socket']],
   },
   {
@@ -195,7 +195,7 @@ export const runLifeMutants: readonly Mutant[] = [
     name: 'silence-of-known-events',
     rule: 'What is known already does not hold off the `silenceTimeout`.',
     file: run,
-    find: 'watchSilence(Number(offset) <= Number(cursor));',
+    find: 'watchSilence(Number(offset) <= Number(log.position.offset));',
     replace: 'watchSilence();',
     killers: [
       [timeoutsTest, 'is not held off by a known event that an overlapping resume brings again'],
@@ -215,7 +215,7 @@ export const runLifeMutants: readonly Mutant[] = [
     name: 'accepted-confirms',
     rule: '`run.accepted` confirms a start.',
     file: 'src/runs/run.ts',
-    find: 'if (end) revive();\n          hear();',
+    find: 'if (end) revive();\n        hear();',
     replace: 'if (end) revive();',
     killers: [['test/runs/v1.test.ts', 'confirms a start before its first event']],
   },

@@ -2,6 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const feed = 'src/runs/feed.ts';
 const live = 'src/runs/live-run.ts';
+const log = 'src/runs/log-reader.ts';
 const run = 'src/runs/run.ts';
 const session = 'src/runs/session.ts';
 const feedTest = 'test/runs/feed.test.ts';
@@ -54,7 +55,7 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'full-hold-back-asks',
     rule: 'A full hold-back asks at once.',
-    file: run,
+    file: log,
     find: 'if (feed.held >= holdLimit) askAgain();\n      else wait',
     replace: 'wait',
     killers: [[feedTest, 'asks at once when 256 events wait, and never holds more']],
@@ -62,7 +63,7 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'gap-timer',
     rule: 'A gap is asked for again after 250 ms.',
-    file: run,
+    file: log,
     find: "else wait('hole', holeWait, waiting && !moved);",
     replace: '',
     killers: [[feedTest, 'holds back what is behind it for 250 ms, then asks again']],
@@ -70,7 +71,7 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'gap-accepted',
     rule: 'The same gap a second time is accepted.',
-    file: run,
+    file: log,
     find: 'if (feed.receive(offset, events) && asked && answered && offset === lowest) acceptHole();\n      else if',
     replace: 'feed.receive(offset, events);\n      if',
     killers: [[feedTest, 'is accepted the second time']],
@@ -86,7 +87,7 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'gap-on-dead-connection',
     rule: 'A gap that nobody answers for is asked for on another connection before it is given up.',
-    file: run,
+    file: log,
     find: 'else if (doubted !== cursorOf()) {',
     replace: 'else if (doubted === undefined) {',
     killers: [[feedTest, 'is asked for on another connection where this one brings no answer']],
@@ -94,7 +95,7 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'answer-to-the-question',
     rule: 'Only what answers the question for a gap tells that nothing fills it.',
-    file: 'src/runs/run.ts',
+    file: log,
     find: 'answered = epoch === undefined;',
     replace: 'answered = true;',
     killers: [['test/runs/v1.test.ts', 'that was sent before the question does not answer it']],
@@ -110,7 +111,7 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'epoch',
     rule: 'Another epoch rebuilds the run from its start.',
-    file: run,
+    file: log,
     find: 'if (old === undefined || old === epoch) return;',
     replace: 'if (old !== null) return;',
     killers: [[v1Test, 'with another epoch rebuilds the run from its start']],
@@ -118,7 +119,7 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'overlap',
     rule: 'With `overlap` the first answer must equal the last event applied.',
-    file: run,
+    file: log,
     find: 'if (offset !== cursor || !equalJson(events, last)) {',
     replace: 'if (offset !== cursor) {',
     killers: [
@@ -128,7 +129,7 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'overlap-asks-before',
     rule: 'With `overlap` a resume asks for one event more than it needs.',
-    file: 'src/runs/run.ts',
+    file: log,
     find: 'world.resume(comparing ? previous : offset);',
     replace: 'world.resume(offset);',
     killers: [
@@ -141,7 +142,7 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'truncated-is-told',
     rule: 'A log without its beginning leaves the thread stale.',
-    file: run,
+    file: log,
     find: "world.hole(new RunSocketError('log-truncated', text));",
     replace: '',
     killers: [
@@ -154,7 +155,7 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'truncated-behind-cursor',
     rule: '`run.truncated` changes nothing for a reader that is past it.',
-    file: 'src/runs/run.ts',
+    file: log,
     find: 'if (Number(cursorOf() ?? -1) >= from - 1) return;',
     replace: '',
     killers: [['test/runs/v1.test.ts', 'changes nothing for a reader that is past it']],
@@ -200,7 +201,7 @@ export const runLogMutants: readonly Mutant[] = [
     name: 'second-feed',
     rule: 'Who joins a run that the connection already brings gets the whole run.',
     file: live,
-    find: 'if (session.isFed(id)) return context.reconnect();',
+    find: 'if (session.fed.has(id)) return context.reconnect();',
     replace: '',
     killers: [
       [
@@ -228,9 +229,9 @@ export const runLogMutants: readonly Mutant[] = [
   {
     name: 'run-end-waits',
     rule: '`run.end` waits for the events before it.',
-    file: run,
-    find: 'if (!isMissing(control)) return finishAsTold(control);',
-    replace: 'if (control) return finishAsTold(control);',
+    file: log,
+    find: 'if (!isMissing(control)) return onEnd(control.status);',
+    replace: 'if (control) return onEnd(control.status);',
     killers: [[v1Test, 'waits for the events before it']],
   },
   {
