@@ -77,8 +77,11 @@ export function agKitRuns<Offset extends number | string = number>(
       const [threadId, sent] = [...threads].find(([, one]) => one.runId === runId) ?? [''];
       const { push } = agKitToAgUi({ threadId, runId });
       return (event) => {
-        // A server that only fails may have taken nothing.
-        if (sent && event.type !== 'RUN_ERROR') sent.seen = sent.last;
+        const { type, outcome } = Object(event);
+        // A server that only starts, and then fails or is stopped, may have taken nothing.
+        if (sent && !/^RUN_(STARTED|ERROR)$/.test(type) && outcome?.type !== 'cancelled') {
+          sent.seen = sent.last;
+        }
         return push(event as AgKitStreamEvent);
       };
     },

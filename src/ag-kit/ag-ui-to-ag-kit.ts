@@ -46,7 +46,7 @@ export function agUiToAgKit(): AgUiToAgKit {
   let isOver = false;
   let out: (SendMessageEvent | '[DONE]')[] = [];
   /** What waits behind a result, in order: an event, and behind a call's start more of that call. */
-  const held: SendMessageEvent[][] = [];
+  const held = new Set<SendMessageEvent[]>();
   /** The calls whose arguments the client is being sent. */
   const sending = new Set<unknown>();
   /** The calls of the run: where their arguments wait, until they have ended. */
@@ -56,6 +56,8 @@ export function agUiToAgKit(): AgUiToAgKit {
   const foreign = new Set<unknown>();
   /** What chunks without an id go on with: the call, by subagent, and the message. */
   const chunked = new Map<unknown, unknown>();
+  /** The subagents of the calls that came in chunks. */
+  const lanes = new Map<unknown, unknown>();
   let lastCall: unknown;
   let lastText: unknown;
 
@@ -67,9 +69,11 @@ export function agUiToAgKit(): AgUiToAgKit {
 
   function put(event: SendMessageEvent, place: SendMessageEvent[] = []) {
     if (sending.has((event as Fields).toolCallId)) send(event);
-    else if (place.push(event) === 1) held.push(place);
-    while (held[0] && !(sending.size && held[0][0]?.type === 'tool-result')) {
-      held.shift()?.forEach(send);
+    else if (place.push(event) === 1) held.add(place);
+    for (const one of held) {
+      if (sending.size && one[0]?.type === 'tool-result') break;
+      held.delete(one);
+      one.forEach(send);
     }
     return place;
   }
@@ -94,6 +98,7 @@ export function agUiToAgKit(): AgUiToAgKit {
     if (/CHUNK/.test(type)) {
       lastCall = id;
       chunked.set(subagentRunId, id);
+      lanes.set(id, subagentRunId);
     }
     if (isText(toolCallName) && !calls.has(id)) {
       calls.set(id, put({ type: 'tool-call-start', toolCallId: id, toolCallName }));
@@ -103,6 +108,10 @@ export function agUiToAgKit(): AgUiToAgKit {
     if (/END|RESULT/.test(type)) endCall(id);
     if (!/RESULT/.test(type) || answered.has(id)) return;
     answered.add(id);
+    // Who has a result has asked: its calls in chunks are whole.
+    for (const [call, lane] of lanes) {
+      if (lane === subagentRunId && lanes.delete(call)) endCall(call);
+    }
     put({ type: 'tool-result', toolCallId: id, result: flattenResult(content) });
   }
 

@@ -1,6 +1,7 @@
 import type { AgUiTool, RunAgentInput } from '../ag-ui/input.ts';
 import type { ResumeEntry } from '../ag-ui/interrupts.ts';
 import type { AgUiMessage, AssistantMessage, ToolMessage } from '../ag-ui/messages.ts';
+import { toPlainTools } from '../ag-ui/plain-tools.ts';
 import { findById, listOf } from '../ag-ui/thread-edits.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { joinText } from './content.ts';
@@ -38,17 +39,6 @@ function toClientMessages(message: AgUiMessage): ClientMessage[] {
   ];
 }
 
-/** A tool's JSON Schema, also that of a schema object which can tell it (Standard JSON Schema). */
-function toParameters(parameters: unknown, name: string): unknown {
-  const standard = Object(parameters)['~standard'];
-  if (!standard) return parameters ?? {};
-  if (standard.jsonSchema) return standard.jsonSchema.input({ target: 'draft-2020-12' });
-  throw new RunSocketError(
-    'invalid-argument',
-    `Tool ${name}: pass JSON Schema, as of zod 4's z.toJSONSchema().`,
-  );
-}
-
 /**
  * Make AG-Kit's request of AG-UI's: the messages after the one with the id `cursor`, or all of them
  * where there is none.
@@ -75,7 +65,9 @@ export function toSendMessageInput(
     }))
     .find(({ payload }) => payload !== undefined);
   const messages = listOf(
-    input.messages.slice(findById(input.messages, cursor) + 1).flatMap(toClientMessages),
+    input.messages
+      .slice(cursor === undefined ? 0 : findById(input.messages, cursor) + 1)
+      .flatMap(toClientMessages),
   );
   if (resume?.[0] && !answer && !messages) {
     throw new RunSocketError(
@@ -88,11 +80,11 @@ export function toSendMessageInput(
     messages,
     resume: answer,
     tools: listOf(
-      input.tools.map(
+      toPlainTools(input.tools).map(
         ({ name, description, parameters }): Tool => ({
           name,
           description,
-          parameters: encode(toParameters(parameters, name)),
+          parameters: encode((jsonText ? parseJson(parameters) : parameters) ?? {}),
         }),
       ),
     ),

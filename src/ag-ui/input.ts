@@ -1,12 +1,13 @@
 import type { ResumeEntry } from './interrupts.ts';
 import type { AgUiMessage, AgUiMetadata } from './messages.ts';
+import { toPlainTools } from './plain-tools.ts';
 import type { AgUiThread } from './thread.ts';
 
 /** A tool that the application offers to the agent. */
 export interface AgUiTool {
   readonly name: string;
   readonly description: string;
-  /** The JSON Schema of its arguments. */
+  /** The JSON Schema of its arguments, or a schema object that can tell it, as zod 4's can. */
   readonly parameters?: unknown;
   readonly metadata?: AgUiMetadata;
 }
@@ -78,7 +79,7 @@ export function restOfInput(input: RunInput | undefined): RunInputRest | undefin
   for (const key of restKeys) {
     if (input?.[key] !== undefined) {
       rest ??= {};
-      rest[key] = input[key];
+      rest[key] = key === 'tools' ? toPlainTools(input[key] as readonly AgUiTool[]) : input[key];
     }
   }
   return rest;

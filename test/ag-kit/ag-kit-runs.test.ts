@@ -185,6 +185,22 @@ describe('the messages of a run', () => {
     expect(contentsOf(last())).toEqual(['One', 'Two']);
   });
 
+  it.each<[string, ...TestEvent[]]>([
+    ['failed', { type: 'RUN_STARTED' }, { type: 'RUN_ERROR', message: 'No.' }],
+    [
+      'was stopped',
+      { type: 'RUN_STARTED' },
+      { type: 'RUN_FINISHED', outcome: { type: 'cancelled' } },
+    ],
+  ])('have once more what a run server only began with and then %s', async (_, ...log) => {
+    const { turn, last } = create();
+    await turn({ messages: [user('One')] }, 'a', ...log);
+    await turn({ messages: [user('Two')] }, 'b', text('2'), done);
+    expect(contentsOf(last())).toEqual(['One', 'Two']);
+    await turn({ messages: [user('Three')] }, 'c', text('3'), done);
+    expect(contentsOf(last())).toEqual(['Three']);
+  });
+
   it('are the same ones when a start is sent again', async () => {
     const { world, agent } = create(undefined, { restart: true });
     agent.run({ messages: [user('One')] }, { runId: 'a' });

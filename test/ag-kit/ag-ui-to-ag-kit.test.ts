@@ -267,6 +267,17 @@ describe('calls', () => {
     );
   });
 
+  it('let a hundred thousand events go that waited for them', () => {
+    const { push } = agUiToAgKit();
+    const texts = Array.from({ length: 100_000 }, (_, index) => say(`${index}`));
+    const run = [callStart('a'), callResult('x'), ...texts] as never[];
+    expect(run.flatMap(push)).toEqual([start('a')]);
+    const before = performance.now();
+    expect(push(callEnd('a') as never)).toHaveLength(texts.length + 2);
+    // One by one off the front of a list it takes ten seconds.
+    expect(performance.now() - before).toBeLessThan(2500);
+  });
+
   it('may be nested as deep as they like', () => {
     const ids = Array.from({ length: 3000 }, (_, index) => `c${index}`);
     const run = [
@@ -325,6 +336,32 @@ describe('chunks', () => {
       args('d', '1'),
       end('d'),
       '[DONE]',
+    ]);
+  });
+
+  it('end the calls of who has a result: what follows it waits for nobody', () => {
+    const run = [
+      chunk({ toolCallId: 'page', toolCallName: 'pay', delta: '{}' }),
+      chunk({ toolCallId: 'other', toolCallName: 'find', subagentRunId: 's' }),
+      chunk({ toolCallId: 'server', toolCallName: 'find' }),
+      callResult('server'),
+      chunk({ delta: 'late' }),
+      { ...chunk({ delta: '1' }), subagentRunId: 's' },
+      { ...callResult('other'), subagentRunId: 's' },
+      say('Then'),
+    ];
+    expect(map(...run)).toEqual([
+      start('page', 'pay'),
+      args('page'),
+      start('other'),
+      start('server'),
+      end('server'),
+      end('page'),
+      args('other', '1'),
+      end('other'),
+      result('server'),
+      result('other'),
+      text('Then'),
     ]);
   });
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import * as zod from 'zod';
 import { agKitRuns } from '../../src/ag-kit/ag-kit-runs.ts';
 import { createAgUiAgent } from '../../src/ag-ui/agent.ts';
 import type { AgUiAgent, AgUiAgentOptions } from '../../src/ag-ui/agent-types.ts';
@@ -388,8 +389,11 @@ describe('a provider over AG-Kit', () => {
 });
 
 describe('what a provider offers', () => {
-  it('is offered again with the run that brings an answer, also on the next page', async () => {
-    const tools = [{ name: 'locate', description: 'Where.', parameters: { type: 'object' } }];
+  it.each([
+    ['JSON Schema', { type: 'object', properties: { exact: { type: 'boolean' } } }],
+    ['a schema of zod 4', zod.object({ exact: zod.boolean() })],
+  ])('is offered again with each answer, also on the next page: %s', async (_, parameters) => {
+    const tools = [{ name: 'locate', description: 'Where.', parameters }];
     const server = await start(({ messages, resume }) => {
       if (resume) return [...call('c2', 'locate', '{"exact":false}'), '[DONE]'];
       const last = messages?.at(-1);
@@ -431,7 +435,11 @@ describe('what a provider offers', () => {
     await next.chat.agentActions.resolveApproval({ runId, approvalId, decision: 'approved' });
     await until(() => !next.chat.getSnapshot().isRequesting);
     expect(server.inputs).toHaveLength(4);
-    expect(server.inputs.map((input) => input.tools)).toEqual([tools, tools, tools, tools]);
+    const sent = server.inputs.map((input) => input.tools);
+    expect(sent).toEqual(Array(4).fill(sent[0]));
+    expect(sent[0]).toMatchObject([
+      { name: 'locate', parameters: { type: 'object', properties: { exact: { type: 'boolean' } } } },
+    ]);
     expect(next.chat.getSnapshot().agentState.issues).toEqual([]);
   });
 });

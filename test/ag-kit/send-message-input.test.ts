@@ -28,6 +28,8 @@ describe('a request to an AG-Kit server', () => {
     expect(contents()).toEqual(['One.', 'Two.', 'Three.']);
     expect(contents('gone')).toEqual(['One.', 'Two.', 'Three.']);
     expect(contents('__proto__')).toEqual(['One.', 'Two.', 'Three.']);
+    const nameless = messages.map(({ id, ...message }) => message) as AgUiMessage[];
+    expect(toSendMessageInput(input({ messages: nameless })).messages).toHaveLength(3);
   });
 
   it('has no keys for what there is not', () => {
@@ -131,11 +133,16 @@ describe('a request to an AG-Kit server', () => {
       tools: [
         { name: 'a', description: 'A', parameters: { type: 'object' } },
         { name: 'b', description: 'B' },
+        { name: 'c', description: 'C', parameters: '{"type":"object"}' },
       ],
     });
     const { resume, tools } = toSendMessageInput(given, undefined, { jsonText: true });
     expect(resume?.payload).toBe('"yes"');
-    expect(tools?.map(({ parameters }) => parameters)).toEqual(['{"type":"object"}', '{}']);
+    expect(tools?.map(({ parameters }) => parameters)).toEqual([
+      '{"type":"object"}',
+      '{}',
+      '{"type":"object"}',
+    ]);
   });
 
   it('has the JSON Schema of a zod 4 schema', () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import * as zod4 from 'zod';
+import * as zod3 from 'zod-3';
 import { createRunInput, restOfInput } from '../../src/ag-ui/input.ts';
 import type { AgUiMessage } from '../../src/ag-ui/messages.ts';
 import { type AgUiThread, emptyThread } from '../../src/ag-ui/thread.ts';
@@ -175,6 +177,32 @@ describe('restOfInput', () => {
     const stored = JSON.parse(JSON.stringify({ base, rest: restOfInput(input) }));
     expect(createRunInput(stored.base, { ...ids, input: stored.rest })).toEqual(
       createRunInput(base, { ...ids, input }),
+    );
+  });
+
+  it('has tools with the JSON Schema of their schema objects, which JSON would spoil', () => {
+    const parameters = zod4.object({ city: zod4.string() });
+    const plain = { name: 'p', description: 'P', parameters: { type: 'object' } };
+    const tools = [{ name: 'z', description: 'Z', parameters }, plain];
+    const rest = restOfInput({ tools });
+    expect(rest?.tools?.[0]).toMatchObject({
+      name: 'z',
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    });
+    expect(rest?.tools?.[1]).toBe(plain);
+    const stored = JSON.parse(JSON.stringify(rest));
+    expect(createRunInput(emptyThread(), { ...ids, input: stored }).tools).toEqual(
+      createRunInput(emptyThread(), { ...ids, input: { tools } }).tools,
+    );
+  });
+
+  it('refuses a schema object that cannot tell its JSON Schema', () => {
+    const parameters = zod3.object({ city: zod3.string() });
+    expect(() => restOfInput({ tools: [{ name: 'find', description: 'F', parameters }] })).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message: expect.stringMatching(/find.*z\.toJSONSchema/),
+      }),
     );
   });
 });
