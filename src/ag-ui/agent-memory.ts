@@ -1,14 +1,16 @@
 import type { Environment } from '../internal/environment.ts';
 import { isRecord } from '../internal/json-values.ts';
+import { isOffset } from '../runs/protocol.ts';
 import type { Remembered, RunRecord } from '../runs/run-storage.ts';
 import type { RunStorage } from '../runs/types.ts';
+import { endRun } from './run-events.ts';
 import type { AgUiThread } from './thread.ts';
 
 /** Runs that an agent of this page has taken, by the storage they are remembered in. */
 const claims = new WeakMap<object, Set<string>>();
 
 /** The claims of one storage; a set of its own where nothing is remembered. */
-export function getClaims(storage: RunStorage | undefined): Set<string> {
+export function getClaims(storage: RunStorage | null | undefined): Set<string> {
   let taken = storage && claims.get(storage);
   if (!taken) {
     taken = new Set();
@@ -26,7 +28,8 @@ export function findSessionStorage({ page }: Environment): RunStorage | undefine
   }
 }
 
-const purgeAfter = 24 * 60 * 60 * 1000;
+/** 24 h, in ms. */
+const purgeAfter = 86_400_000;
 
 /** Whether a record is of another thread, and so old that nobody will come back for it. */
 export function isForgotten(record: RunRecord, threadId: string | undefined, now: number): boolean {
@@ -61,4 +64,34 @@ export function readThread<S>(value: unknown, initial: AgUiThread<S>): AgUiThrea
     messages: value.messages.filter(isRecord),
     ...(opened && { open: Object.fromEntries(opened) }),
   } as unknown as AgUiThread<S>;
+}
+
+/** What a record's run was applied to, as far as it is still known. */
+export function readBase<S>(record: RunRecord, initial: AgUiThread<S>): AgUiThread<S> {
+  return readThread(record.base, initial) ?? { ...initial, historyLost: true, status: 'running' };
+}
+
+/** The thread of a record's checkpoint; undefined where that has no place in the log, or no thread. */
+export function readCheckpoint<S>(
+  { checkpoint }: RunRecord,
+  initial: AgUiThread<S>,
+): AgUiThread<S> | undefined {
+  return isOffset(checkpoint?.offset) ? readThread(checkpoint?.thread, initial) : undefined;
+}
+
+/** The thread as the page that is gone has shown it. */
+export function restore<S>(record: RunRecord, initial: AgUiThread<S>): AgUiThread<S> {
+  const shown = readCheckpoint(record, initial) ?? readBase(record, initial);
+  return record.cancel ? endRun(shown, 'aborted') : shown;
+}
+
+const checkpointLimit = 256 * 1024;
+
+/** Whether a checkpoint is JSON of at most 256 kB: `sessionStorage` holds about 5 MB in all. */
+export function isWritable(checkpoint: unknown): boolean {
+  try {
+    return JSON.stringify(checkpoint).length <= checkpointLimit;
+  } catch {
+    return false;
+  }
 }

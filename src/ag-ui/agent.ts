@@ -2,17 +2,22 @@ import type { WebSocketClient } from '../client/types.ts';
 import { getWire } from '../client/wire.ts';
 import { RunSocketError } from '../internal/errors.ts';
 import { createListeners } from '../internal/observable.ts';
+import { cancelOn } from '../runs/cancel-on.ts';
 import type { RunPosition } from '../runs/feed.ts';
-import { isOffset } from '../runs/protocol.ts';
 import type { Remembered, RunRecord } from '../runs/run-storage.ts';
 import { createRunsCore } from '../runs/runs.ts';
+import type { RunPolicy } from '../runs/types.ts';
 import { type AgentAccess, accessKey } from './agent-access.ts';
 import {
   findRecords,
   findSessionStorage,
   getClaims,
   isForgotten,
+  isWritable,
+  readBase,
+  readCheckpoint,
   readThread,
+  restore,
 } from './agent-memory.ts';
 import type { AgUiAgent, AgUiAgentOptions } from './agent-types.ts';
 import { applyAgUiEvent } from './apply-event.ts';
@@ -26,16 +31,12 @@ import {
 } from './input.ts';
 import { createResume } from './interrupts.ts';
 import type { AgUiMessage } from './messages.ts';
-import { endRun } from './run-events.ts';
+import { endRun, errorOf } from './run-events.ts';
 import { type AgUiThread, emptyThread } from './thread.ts';
-
-/** A checkpoint larger than this is not written: sessionStorage holds about 5 MB in all. */
-const checkpointLimit = 256 * 1024;
 
 /** The run that the thread shows. */
 interface Current<S> {
   readonly id: string;
-  readonly threadId: string;
   /** What the run's events are applied to. */
   base: AgUiThread<S>;
   readonly rest?: RunInputRest | undefined;
@@ -66,8 +67,7 @@ export function createAgUiAgent<
 ): AgUiAgent<S> {
   const wire = getWire(client);
   const { environment: env } = wire;
-  const storage =
-    options.storage === undefined ? findSessionStorage(env) : (options.storage ?? undefined);
+  const storage = options.storage === undefined ? findSessionStorage(env) : options.storage;
   const claims = getClaims(storage);
   const { name = 'ag-ui', remember, resync } = options;
   const reduce = options.reduce ?? applyAgUiEvent;
@@ -164,18 +164,18 @@ export function createAgUiAgent<
         if (error?.code !== 'closed') claims.delete(runId);
         if (!isShown(runId)) return;
         if (thread.status === 'running' || error?.code === 'run-lost') {
-          const { code, message } = error ?? { message: 'Run failed' };
-          if (status === 'failed')
-            show(endRun(thread, 'error', { message, ...(code && { code }) }));
-          else show(endRun(thread, status === 'finished' ? status : 'aborted'));
+          show(
+            status === 'failed'
+              ? endRun(thread, 'error', errorOf((error ?? {}) as never))
+              : endRun(thread, status === 'finished' ? status : 'aborted'),
+          );
         }
         saveThread();
       },
-      describe(runId) {
-        if (current?.id !== runId) return { threadId };
-        const { base, rest } = current;
-        return { threadId: current.threadId, base, ...(rest && { input: rest }) };
-      },
+      describe: (runId) => ({
+        threadId,
+        ...(current?.id === runId && { base: current.base, input: current.rest }),
+      }),
       hide: saveCheckpoint,
       error: (error) => on.error.emit(error),
     },
@@ -192,31 +192,24 @@ export function createAgUiAgent<
     const position = runs.position(current.id);
     if (position?.offset === undefined) return;
     const checkpoint = { ...position, thread };
-    const { id } = current;
-    try {
-      if (JSON.stringify(checkpoint).length > checkpointLimit) return;
-    } catch {
-      return;
-    }
-    runs.store.edit(id, (record) => record && { ...record, checkpoint });
+    if (!isWritable(checkpoint)) return;
+    runs.store.amend(current.id, { checkpoint });
   }
 
   function consider(remembered: Remembered) {
     if (current) return;
     const { runs: records } = remembered;
     const now = env.now();
-    if (records.some((one) => isForgotten(one, options.threadId, now))) {
-      runs.store.change(({ runs: all, ...rest }) => ({
-        ...rest,
-        runs: all.filter((one) => !isForgotten(one, options.threadId, now)),
-      }));
+    const isKept = (one: RunRecord) => !isForgotten(one, options.threadId, now);
+    if (!records.every(isKept)) {
+      runs.store.change((all) => ({ ...all, runs: all.runs.filter(isKept) }));
     }
     found = findRecords(remembered, options.threadId, claims);
     const newest = found[0];
     const kept = remembered.thread as { threadId?: unknown; thread?: unknown } | undefined;
     if (newest) {
       threadId = newest.threadId;
-      show(restore(newest));
+      show(restore(newest, initial));
     } else if (remember === 'thread' && kept && typeof kept.threadId === 'string') {
       if ((options.threadId ?? kept.threadId) !== kept.threadId) return;
       threadId = kept.threadId;
@@ -226,19 +219,6 @@ export function createAgUiAgent<
     // Somebody was there before slow storage answered.
     if (holds.size) activate();
   }
-
-  function baseOf(record: RunRecord): AgUiThread<S> {
-    return readThread(record.base, initial) ?? { ...initial, historyLost: true, status: 'running' };
-  }
-
-  function restore(record: RunRecord): AgUiThread<S> {
-    const shown =
-      (hasCheckpoint(record) && readThread(record.checkpoint?.thread, initial)) || baseOf(record);
-    return record.cancel ? endRun(shown, 'aborted') : shown;
-  }
-
-  const hasCheckpoint = ({ checkpoint }: RunRecord) =>
-    isOffset(checkpoint?.offset) && !!readThread(checkpoint?.thread, initial);
 
   // Takes what was found, unless another agent of the page was faster.
   function activate() {
@@ -265,15 +245,15 @@ export function createAgUiAgent<
   }
 
   function take(record: RunRecord, shown = true) {
-    const { runId, checkpoint, acked } = record;
+    const { runId, acked } = record;
     claims.add(runId);
-    const base = baseOf(record);
+    const base = readBase(record, initial);
     if (shown) {
-      current = { id: runId, threadId: record.threadId, base, followed: !record.cancel };
+      current = { id: runId, base, followed: !record.cancel };
     }
     const input = record.input as RunInput | undefined;
     runs.adopt(record, {
-      from: hasCheckpoint(record) ? (checkpoint as RunPosition<AgUiEvent, Offset>) : undefined,
+      from: readCheckpoint(record, initial) && (record.checkpoint as RunPosition<never, Offset>),
       makeInput:
         acked || !record.base
           ? undefined
@@ -295,9 +275,11 @@ export function createAgUiAgent<
 
   const isStreaming = () => !!current?.followed && !runs.isOver(current.id);
 
+  const isUnderWay = () => isStreaming() && isRunning();
+
   function abort(runId = current?.id) {
     activate();
-    if (!current || current.id !== runId || !isStreaming() || !isRunning()) return;
+    if (!current || current.id !== runId || !isUnderWay()) return;
     stopShowing();
     runs.get(current.id)?.cancel();
   }
@@ -307,8 +289,8 @@ export function createAgUiAgent<
       type: 'RUN_STARTED',
       threadId,
       runId,
-      ...(input?.parentRunId !== undefined && { parentRunId: input.parentRunId }),
-      ...(input && { input: { resume: input.resume ?? [] } }),
+      parentRunId: input?.parentRunId,
+      input: input && { resume: input.resume ?? [] },
     } as AgUiEvent);
   }
 
@@ -327,7 +309,7 @@ export function createAgUiAgent<
     },
     run(input = {}, { policy, signal, runId = env.randomId() } = {}) {
       activate();
-      const streaming = isStreaming() && isRunning();
+      const streaming = isUnderWay();
       const from = streaming ? endRun(thread, 'aborted') : thread;
       const added = (input.messages ?? []).map(
         (message) => ({ ...message, id: message.id ?? env.randomId() }) as AgUiMessage,
@@ -335,14 +317,13 @@ export function createAgUiAgent<
       const started = begin({ ...from, messages: [...from.messages, ...added] }, runId, input);
       const next: Current<S> = {
         id: runId,
-        threadId,
         base: started,
         rest: restOfInput(input),
         followed: true,
       };
       runs.start(
         createRunInput(started, { threadId, runId, input }),
-        { runId, ...(policy && { policy }) },
+        { runId, policy: policy as RunPolicy },
         () => {
           const old = current;
           current = next;
@@ -351,14 +332,7 @@ export function createAgUiAgent<
           thread = started;
         },
       );
-      if (signal) {
-        const onAbort = () => abort(runId);
-        if (signal.aborted) onAbort();
-        else {
-          signal.addEventListener('abort', onAbort);
-          runs.get(runId)?.on('end', () => signal.removeEventListener('abort', onAbort));
-        }
-      }
+      cancelOn(signal, runs.get(runId), () => abort(runId));
       notify();
       return runId;
     },
@@ -374,7 +348,7 @@ export function createAgUiAgent<
       if (thread.runId === runId && (isStreaming() || thread.status === 'finished')) return;
       abort();
       const base = current?.id === runId ? current.base : begin(thread, runId);
-      current = { id: runId, threadId, base, followed: true };
+      current = { id: runId, base, followed: true };
       claims.add(runId);
       show(base);
       runs.follow(runId);
@@ -401,9 +375,10 @@ export function createAgUiAgent<
       };
     },
     setState(next) {
-      const update = (state: S) =>
-        typeof next === 'function' ? (next as (state: S) => S)(state) : next;
-      edit(({ state, ...rest }) => ({ ...rest, state: update(state) }));
+      edit((one) => ({
+        ...one,
+        state: typeof next === 'function' ? (next as (state: S) => S)(one.state) : next,
+      }));
     },
     setMessages(next) {
       const { base = thread } = current ?? {};
@@ -425,7 +400,6 @@ export function createAgUiAgent<
       abort();
       if (current) claims.delete(current.id);
       current = undefined;
-      found = [];
       threadId = options.threadId ?? env.randomId();
       runs.store.change(() => ({ runs: [] }));
       show(initial);
@@ -445,10 +419,8 @@ export function createAgUiAgent<
   function edit(change: (thread: AgUiThread<S>) => AgUiThread<S>) {
     activate();
     if (isStreaming() && current) {
-      const { id } = current;
-      const base = change(current.base);
-      current.base = base;
-      runs.store.edit(id, (record) => record && { ...record, base });
+      current.base = change(current.base);
+      runs.store.amend(current.id, { base: current.base });
     }
     show(change(thread));
     if (!isStreaming()) saveThread();

@@ -87,7 +87,7 @@ export const agentMutants: readonly Mutant[] = [
   {
     name: 'stopped-stays-aborted',
     rule: 'A run that was stopped before a reload stays aborted.',
-    file: agent,
+    file: memory,
     find: 'return record.cancel ? endRun(shown,',
     replace: 'return record.cancel === null ? endRun(shown,',
     killers: [[reloadTest, 'before its first event is shown as aborted, too']],
@@ -103,17 +103,18 @@ export const agentMutants: readonly Mutant[] = [
   {
     name: 'checkpoint-limit',
     rule: 'A checkpoint has at most 256 kB.',
-    file: agent,
-    find: 'if (JSON.stringify(checkpoint).length > checkpointLimit) return;',
-    replace: '',
+    file: memory,
+    find: 'return JSON.stringify(checkpoint).length <= checkpointLimit;',
+    replace: 'return true;',
     killers: [[reloadTest, 'is not written beyond 256 kB']],
   },
   {
     name: 'no-offset-without-thread',
     rule: 'An offset is used only with its thread.',
-    file: agent,
-    find: 'isOffset(checkpoint?.offset) && !!readThread(checkpoint?.thread, initial);',
-    replace: 'isOffset(checkpoint?.offset);',
+    file: memory,
+    find: 'isOffset(checkpoint?.offset) ? readThread(checkpoint?.thread, initial) : undefined;',
+    replace:
+      'isOffset(checkpoint?.offset)\n    ? (readThread(checkpoint?.thread, initial) ?? initial)\n    : undefined;',
     killers: [[reloadTest, 'that is no thread is not used']],
   },
   {
@@ -180,8 +181,8 @@ export const agentMutants: readonly Mutant[] = [
     name: 'edits-survive-a-reload',
     rule: 'What is set during a run is part of what the run is replayed on.',
     file: 'src/ag-ui/agent.ts',
-    find: 'current.base = base;\n      runs.store',
-    replace: 'runs.store',
+    find: 'current.base = change(current.base);',
+    replace: '',
     killers: [
       [
         'test/ag-ui/agent-run.test.ts',
@@ -193,8 +194,8 @@ export const agentMutants: readonly Mutant[] = [
     name: 'finished-is-not-aborted',
     rule: 'Stopping what its own events have ended changes nothing.',
     file: 'src/ag-ui/agent.ts',
-    find: '!isStreaming() || !isRunning()) return;',
-    replace: '!isStreaming()) return;',
+    find: 'current.id !== runId || !isUnderWay()) return;',
+    replace: 'current.id !== runId || !isStreaming()) return;',
     killers: [
       [
         'test/ag-ui/agent-run.test.ts',
