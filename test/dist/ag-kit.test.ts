@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { symlink } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { createAgUiAgent } from '../../src/ag-ui/agent.ts';
@@ -163,10 +164,13 @@ describe('the server of AG-Kit clients in docs/ag-kit.md', () => {
       if (child.exitCode !== null) throw new Error(output());
     }
     return async (input: object) => {
+      // Byte by byte: each letter of more than one is cut.
+      const bytes = Buffer.from(JSON.stringify({ conversationId: 'c', ...input }));
       const response = await fetch(`http://127.0.0.1:${port}/`, {
         method: 'POST',
-        body: JSON.stringify({ conversationId: 'c', ...input }),
-      });
+        body: Readable.toWeb(Readable.from(Array.from(bytes, (byte) => Buffer.of(byte)))),
+        duplex: 'half',
+      } as RequestInit);
       const lines = (await response.text()).trim().split('\n\n');
       return lines.map((line) => (line === 'data: [DONE]' ? line : JSON.parse(line.slice(6))));
     };
@@ -175,7 +179,7 @@ describe('the server of AG-Kit clients in docs/ag-kit.md', () => {
   it('tells AG-Kit clients what an AG-UI agent does', async () => {
     const send = await startServer();
     const ask = (content: string) => send({ messages: [{ role: 'user', content }] });
-    const events = await ask('Hello');
+    const events = await ask('你好');
     expect(events.slice(1)).toEqual([
       { type: 'tool-call-start', toolCallId: 'a', toolCallName: 'look' },
       { type: 'tool-call-start', toolCallId: 'b', toolCallName: 'look' },
@@ -185,7 +189,7 @@ describe('the server of AG-Kit clients in docs/ag-kit.md', () => {
       { type: 'tool-result', toolCallId: 'a', result: '1' },
       'data: [DONE]',
     ]);
-    expect(events[0]).toEqual({ type: 'text', content: '1: Hello' });
+    expect(events[0]).toEqual({ type: 'text', content: '1: 你好' });
     // It keeps the conversation: the question, the answer, two calls, a result, the next question.
     const asked = await ask('ask');
     expect(asked[0]).toEqual({ type: 'text', content: '6: ask' });
