@@ -71,3 +71,23 @@ it('events that are missing for good are reported to the client, without an agen
   world.socket.receive({ type: 'run.truncated', runId: 'a', from: 5 });
   expect(errors).toEqual(['log-truncated']);
 });
+
+it('tells a page that another execution answers than the one an earlier page has read', async () => {
+  const world = createWorld();
+  world.runs({ storage: world.storage.page() }).start({ n: 1 }, { runId: 'a' });
+  await world.settle();
+  world.socket.receive({ type: 'hello', v: 1, caps: ['accepted'] });
+  world.socket.receive({ type: 'run.accepted', runId: 'a', epoch: 'e1', next: 0 });
+  const restarts: unknown[] = [];
+  for (const epoch of ['e1', 'e2']) {
+    const next = world.reload();
+    next
+      .runs({ storage: next.storage.page() })
+      .get('a')
+      ?.on('restart', () => restarts.push(epoch));
+    await next.settle();
+    next.socket.receive({ type: 'hello', v: 1, caps: ['accepted'] });
+    next.socket.receive({ type: 'run.accepted', runId: 'a', epoch, next: 0 });
+  }
+  expect(restarts).toEqual(['e2']);
+});

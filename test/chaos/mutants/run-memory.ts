@@ -60,7 +60,12 @@ export const runMemoryMutants: readonly Mutant[] = [
     file: 'src/runs/log-reader.ts',
     find: 'if (old !== epoch) world.note({ epoch });',
     replace: '',
-    killers: [[reloadTest, 'falls back to the base where the epoch is another']],
+    killers: [
+      [
+        'test/runs/remembered.test.ts',
+        'tells a page that another execution answers than the one an earlier page has read',
+      ],
+    ],
   },
   {
     name: 'policy-of-the-record',
