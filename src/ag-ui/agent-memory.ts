@@ -21,6 +21,8 @@ export function getClaims(storage: RunStorage | null | undefined): Set<string> {
 
 /** `sessionStorage`, unless the page may not have it. */
 export function findSessionStorage({ page }: Environment): RunStorage | undefined {
+  // Where there is no document it belongs to a process, with all that it serves.
+  if (!page.document) return undefined;
   try {
     return (page.sessionStorage as RunStorage | undefined) ?? undefined;
   } catch {

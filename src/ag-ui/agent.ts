@@ -197,7 +197,12 @@ export function createAgUiAgent<
   }
 
   function consider(remembered: Remembered) {
-    if (current) return;
+    if (current) {
+      // A run was faster than slow storage: what it has taken the place of must not come back.
+      const records = findRecords(remembered, options.threadId, claims);
+      leaveBehind(records, records[0]?.threadId);
+      return;
+    }
     const { runs: records } = remembered;
     const now = env.now();
     const isKept = (one: RunRecord) => !isForgotten(one, options.threadId, now);
@@ -231,17 +236,21 @@ export function createAgUiAgent<
         show(initial);
       } else {
         take(newest);
-        // Runs that were stopped before this one still want their cancel to arrive.
-        for (const one of others) {
-          if (one.threadId !== threadId || claims.has(one.runId)) continue;
-          if (one.cancel) take(one, false);
-          // What it said is in the newest one's base.
-          else runs.store.edit(one.runId, () => undefined);
-        }
+        // What they said is in the newest one's base.
+        leaveBehind(others, threadId);
       }
     }
     if (current) claims.add(current.id);
     runs.attach();
+  }
+
+  // Forgets runs that newer ones have followed; those that were stopped still want their cancel to arrive.
+  function leaveBehind(records: readonly RunRecord[], ofThread: string | undefined) {
+    for (const one of records) {
+      if (one.threadId !== ofThread || claims.has(one.runId)) continue;
+      if (one.cancel) take(one, false);
+      else runs.store.edit(one.runId, () => undefined);
+    }
   }
 
   function take(record: RunRecord, shown = true) {
@@ -321,15 +330,19 @@ export function createAgUiAgent<
         rest: restOfInput(input),
         followed: true,
       };
+      const unwanted = new AbortController();
+      if (signal?.aborted) unwanted.abort();
       runs.start(
         createRunInput(started, { threadId, runId, input }),
-        { runId, policy: policy as RunPolicy },
+        { runId, policy: policy as RunPolicy, signal: unwanted.signal },
         () => {
           const old = current;
           current = next;
-          if (old && streaming) runs.get(old.id)?.cancel();
           claims.add(runId);
           thread = started;
+          if (old && streaming) runs.get(old.id)?.cancel();
+          // Who heard of that has started another one.
+          if (current !== next) unwanted.abort();
         },
       );
       cancelOn(signal, runs.get(runId), () => abort(runId));
@@ -344,6 +357,7 @@ export function createAgUiAgent<
       return agent.run({ ...input, resume });
     },
     follow(runId) {
+      if (!runId) throw new RunSocketError('invalid-argument', 'follow() takes a run id.');
       // The thread has this run already, or will have it.
       if (thread.runId === runId && (isStreaming() || thread.status === 'finished')) return;
       abort();

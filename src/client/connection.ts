@@ -94,6 +94,7 @@ export function createConnection<In, Out>(
   let extraDelay = 0;
   let dialer: Dialer | undefined;
   let reason: ConnectReason;
+  /** Of the attempt that is being made. */
   let controller: AbortController | undefined;
   let pingMessage: unknown;
   // The timer of the present status: connect timeout, next attempt, or stable life.
@@ -145,11 +146,11 @@ export function createConnection<In, Out>(
     if (!pageWatch) {
       state = initial;
       attempt = 0;
-      needsAuth = false;
+      needsAuth = isSuspended = false;
       pageWatch = listenToPage(page, pageListeners);
     }
     if (!WebSocket) {
-      return end('closed', new RunSocketError('unsupported', 'No WebSocket here: pass one.'));
+      return end('closed', new RunSocketError('unsupported', 'Pass a WebSocket.'));
     }
     dialer ??= createDialer(WebSocket as WebSocketConstructor, {
       onOpen,
@@ -214,9 +215,9 @@ export function createConnection<In, Out>(
     else if (act) connect('idle', new RunSocketError('timeout', 'Idle timeout.'));
   };
 
-  const watch = (ms: number, message: unknown) => {
+  const watch = (ms: number, message: unknown, patience = 1) => {
     pingMessage = message;
-    liveness.setPing(interval ?? ms, timeout, now());
+    liveness.setPing(interval ?? ms, timeout * patience, now());
     look();
   };
 
@@ -253,7 +254,8 @@ export function createConnection<In, Out>(
       if (!isSuspended) wait(new RunSocketError('closed', 'offline'));
     },
     visibilitychange() {
-      if (!isHidden()) wake();
+      // An attempt gets its chance, however often the page is looked at.
+      if (!isHidden() && !controller) wake();
     },
     pagehide() {
       handlers.page('hide');
@@ -273,8 +275,8 @@ export function createConnection<In, Out>(
     connect,
     end,
     transfer: (data) => !!dialer?.send(data),
-    setPing(ms, message) {
-      if (heartbeat !== false && ownPing === undefined) watch(ms, message);
+    setPing(...how) {
+      if (heartbeat !== false && ownPing === undefined) watch(...how);
     },
     setIdleTimeout(ms) {
       liveness.setIdle(ms, now());

@@ -217,7 +217,7 @@ export function createClient<In = unknown, Out = unknown>(
     },
     close(code = 1000, reason = '') {
       if (!/^(1000|[34]\d{3})$/.test(`${code}`) || new Blob([reason]).size > 123) {
-        throw new RunSocketError('invalid-argument', 'Bad close code or reason.');
+        throw new RunSocketError('invalid-argument', 'Bad code or reason.');
       }
       holders.delete(0);
       stopLinger?.();

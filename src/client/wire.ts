@@ -37,8 +37,8 @@ export interface Wire {
   transmit(data: WebSocketData, message: unknown, owner?: string): boolean;
   /** As the public `hold()`; releasing with `true` skips `linger`. */
   hold(): (now?: boolean) => void;
-  /** Ping after this silence on this connection; forgotten when it ends. Nothing where the caller configured a `message` or `false`. */
-  setPing(interval: number, message: () => unknown): void;
+  /** Ping after this silence on this connection, and wait `patience` times as long as usual for a frame; forgotten when it ends. Nothing where the caller configured a `message` or `false`. */
+  setPing(interval: number, message: () => unknown, patience?: number): void;
   /** Swap the socket after this silence, doubling while quiet up to 5 min (any frame resets it); `undefined` while no run streams. Without effect where pings or a caller's heartbeat watch. */
   setIdleTimeout(ms: number | undefined): void;
   /** What the server asks of the next wait: `spread` replaces the backoff's `first` until told otherwise, `after` delays the next attempt once. */

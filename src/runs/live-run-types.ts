@@ -40,6 +40,8 @@ export interface RunContext<Input, E, Offset extends number | string> {
   batched: boolean;
   /** Replaces the socket. */
   reconnect(): void;
+  /** Follows a run again that was let go of. */
+  join(live: LiveRun<E, Offset>): void;
   /** A run is another than it was. */
   changed(): void;
 }

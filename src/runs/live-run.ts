@@ -61,9 +61,9 @@ export function createLiveRun<Input, E, Offset extends number | string>(
       session.ask({
         runId: id,
         after,
-        send() {
-          wire.inspect({ type: 'resume', runId: id, after });
-          attempt(() => (options.resume ?? defaultMessages.resume)(id, after));
+        send(from) {
+          wire.inspect({ type: 'resume', runId: id, after: from });
+          attempt(() => (options.resume ?? defaultMessages.resume)(id, from as Offset | undefined));
         },
       });
     },
@@ -126,7 +126,7 @@ export function createLiveRun<Input, E, Offset extends number | string>(
     const make = () => ({
       ...(hooks.describe?.(id) ?? { threadId: '', input: makeInput?.() }),
       runId: id,
-      sentAt: env.now(),
+      sentAt: since,
       policy,
       // What is written down once more is followed, or was heard from.
       acked: phase !== 'unsent',
@@ -246,6 +246,10 @@ export function createLiveRun<Input, E, Offset extends number | string>(
         ? (options.idleTimeout ?? 30_000)
         : undefined;
     },
+    get isOwed() {
+      const { status, caughtUp } = getSnapshot();
+      return status === 'starting' || caughtUp === false;
+    },
     receive: (offset, events) => step(() => machine.receive(offset, events)),
     control: (control) => step(() => machine.control(control)),
     fail: (error) => step(() => machine.fail(error)),
@@ -313,7 +317,10 @@ export function createLiveRun<Input, E, Offset extends number | string>(
           if (!queues.size && !listeners.event.size && !hooks.event) live.detach();
         });
         if (settled) queue.end(getSnapshot().error);
-        else queues.add(queue);
+        else {
+          queues.add(queue);
+          context.join(live);
+        }
         return queue;
       },
     },

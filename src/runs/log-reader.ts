@@ -47,6 +47,8 @@ export function createLogReader<E, Offset extends number | string>(
   /** A hole is waited for, and was asked for again. */
   let waiting = false;
   let asked = false;
+  /** This connection has brought another execution already. */
+  let rebuilt = false;
   /** The server has begun to answer; one that does not say so has with the next event. */
   let answered = false;
   /** The lowest place that was held when the hole was asked for. */
@@ -67,6 +69,8 @@ export function createLogReader<E, Offset extends number | string>(
   }
 
   function reset() {
+    // It may be in the middle of giving out what it held.
+    feed.drop();
     feed = createFeed(give);
     if (epoch !== undefined) feed.promise();
     asked = comparing = false;
@@ -125,8 +129,9 @@ export function createLogReader<E, Offset extends number | string>(
     resume,
     receive(offset, events) {
       const { offset: cursor, last } = feed.position;
-      // Another follower may have asked for more than this one needs.
-      if (comparing && offset !== undefined && !(Number(offset) < Number(cursor))) {
+      // Another follower may have asked for more than this one needs. Strings have no order.
+      const isMore = typeof offset === 'number' && offset < Number(cursor);
+      if (comparing && offset !== undefined && !isMore) {
         comparing = false;
         // Another execution answers: nothing of the first one may stay.
         if (offset !== cursor || !equalJson(events, last)) {
@@ -151,7 +156,10 @@ export function createLogReader<E, Offset extends number | string>(
           // Nothing to read again, but what an earlier page has built must go.
           if (cursorOf() === undefined) return world.restart();
           reset();
-          resume();
+          // A server that names another one each time is asked at leisure.
+          if (rebuilt) wait('hole', holeWait);
+          else resume();
+          rebuilt = true;
           return;
         }
         case 'run.unknown':
@@ -183,7 +191,7 @@ export function createLogReader<E, Offset extends number | string>(
       else if (told) endWithout(told);
     },
     close() {
-      asked = waiting = false;
+      asked = waiting = rebuilt = false;
       feed.drop();
       wait('hole');
     },

@@ -60,16 +60,22 @@ export function createRunStore(
     report(new RunSocketError('storage', `Storage does not keep ${what}.`, cause));
   }
 
-  function load<Result>(use: (now: Remembered) => Result): Result | Promise<Awaited<Result>> {
+  // `undefined`: it could not be read.
+  function load<Result>(
+    use: (now: Remembered | undefined) => Result,
+  ): Result | Promise<Awaited<Result>> {
     const failed = (cause: unknown) => lose('runs across reloads', cause);
     let text: unknown;
     try {
       text = storage?.getItem(key);
     } catch (error) {
       failed(error);
+      return use(undefined);
     }
     return isPromise(text)
-      ? (Promise.resolve(text).catch(failed).then(parse).then(use) as Promise<Awaited<Result>>)
+      ? (Promise.resolve(text)
+          .then(parse, (cause) => failed(cause))
+          .then((now) => use(now as Remembered | undefined)) as Promise<Awaited<Result>>)
       : use(parse(text));
   }
 
@@ -100,7 +106,10 @@ export function createRunStore(
 
   const change: RunStore['change'] = (edit, runId) => {
     if (!storage) return undefined;
-    const result = inTurn(() => load((now) => write(shrink(edit(now), runId))));
+    const result = inTurn(() =>
+      // What could not be read must not be written over.
+      load((now) => (now ? write(shrink(edit(now), runId)) : lose('what is new', undefined))),
+    );
     if (!isPromise(result)) return undefined;
     const settled = result.then(() => {
       if (tails.get(storage) === settled) tails.delete(storage);
@@ -110,7 +119,7 @@ export function createRunStore(
   };
 
   const store: RunStore = {
-    read: () => inTurn(() => load((now) => now)),
+    read: () => inTurn(() => load((now) => now ?? { runs: [] })),
     change,
     edit: (runId, edit) =>
       change(({ runs, ...rest }) => {

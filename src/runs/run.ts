@@ -28,6 +28,8 @@ export function createRunMachine<E, Offset extends number | string>(
   /** Events came behind the cancel. */
   let unheeded = false;
   let startedId: string | undefined;
+  /** The start was sent again on this connection, to a server that had never heard of it. */
+  let resent = false;
   let terminal = start.position?.ended;
   let translate: ReturnType<NonNullable<typeof rules.translate>> | undefined;
   /** The first offset that the server had not written when the run was last resumed. */
@@ -115,6 +117,9 @@ export function createRunMachine<E, Offset extends number | string>(
     const never = reason === 'never';
     if (terminal || cancelling) finish(terminal ?? 'cancelled');
     else if (never && startable && (!confirmed || rules.restart)) {
+      // One that answers a start like that again is not asked again at once.
+      if (resent) return wait('patience', rules.startTimeout, true);
+      resent = true;
       log.control(control);
       if (confirmed) log.reset();
       world.send('run');
@@ -151,6 +156,7 @@ export function createRunMachine<E, Offset extends number | string>(
     },
     open(idle) {
       connected = true;
+      resent = false;
       if (suspended) end = error = undefined;
       suspended = false;
       if (phase !== 'sent') return;
@@ -174,8 +180,11 @@ export function createRunMachine<E, Offset extends number | string>(
       if (isOut()) return;
       if (end) revive();
       if (!heard || !confirmed || cancelling) hear();
-      // What is known already is no sign that the run goes on.
-      watchSilence(Number(offset) <= Number(log.position.offset));
+      const cursor = log.position.offset;
+      // What is known already is no sign that the run goes on. Strings have no order.
+      const isKnown =
+        typeof offset === 'string' ? offset === cursor : Number(offset) <= Number(cursor);
+      watchSilence(isKnown);
       if (cancelling && !unheeded) wait('stop', stopWait);
       unheeded = cancelling;
       log.receive(offset, events);

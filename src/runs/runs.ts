@@ -120,6 +120,11 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
     hooks,
     batched: false,
     reconnect: () => client.reconnect(),
+    join(live) {
+      core.attach();
+      // Whoever read it may have left alone.
+      if (!live.listening) live.attach();
+    },
     changed() {
       snapshot = undefined;
       if (listeners.size) listeners.emit();
@@ -127,6 +132,8 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
   };
   let snapshot: readonly RunSnapshot<Offset>[] | undefined;
   let leave: (() => void) | undefined;
+  /** `dispose()` has let go of the runs. */
+  let isAway = false;
   let newest = '';
 
   function recognise(message: unknown): readonly RunEvent<E, Offset>[] {
@@ -189,14 +196,21 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
     }
   }
 
-  function add(origin: RunOrigin<Input, E, Offset>, since = env.now()): LiveRun<E, Offset> {
+  function add(
+    origin: RunOrigin<Input, E, Offset>,
+    sentAt?: number,
+    aborted?: boolean,
+  ): LiveRun<E, Offset> {
     leave ??= session.join(member);
-    const live = createLiveRun(context, origin, since);
-    newest = origin.id;
-    runs.delete(newest);
-    runs.set(newest, live);
+    const live = createLiveRun(context, origin, session.stamp(sentAt));
+    runs.delete(origin.id);
+    // One that an earlier page has stopped may be taken up behind it.
+    if (!(Number(runs.get(newest)?.since) > live.since)) newest = origin.id;
+    runs.set(origin.id, live);
     const over = [...runs.values()].filter((run) => run.over);
     for (const old of over.slice(0, -overLimit)) runs.delete(old.id);
+    // One that is not wanted any more is not sent.
+    if (aborted) live.run.cancel();
     live.attach();
     context.changed();
     return live;
@@ -205,7 +219,7 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
   function known(runId: string): Run<E, Offset> | undefined {
     const live = runs.get(runId);
     if (!live || live.over) return undefined;
-    core.attach();
+    context.join(live);
     return live.run;
   }
 
@@ -222,7 +236,8 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       if (existing) return existing;
       beforeStart();
       const makeInput = () => input;
-      const { run } = add({ id: runId, policy, startable: true, makeInput, message, data });
+      const origin = { id: runId, policy, startable: true, makeInput, message, data };
+      const { run } = add(origin, undefined, signal?.aborted);
       cancelOn(signal, run, run.cancel);
       return run;
     },
@@ -281,14 +296,16 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
     },
     subscribe: (listener) => listeners.add(listener),
     attach() {
-      if (leave) return;
-      leave = session.join(member);
-      for (const run of runs.values()) run.attach();
+      leave ??= session.join(member);
+      if (!isAway) return;
+      isAway = false;
+      for (const run of runs.values()) if (!run.listening) run.attach();
     },
     dispose() {
       for (const run of runs.values()) run.detach();
       leave?.();
       leave = undefined;
+      isAway = true;
     },
   };
   return core;

@@ -12,6 +12,8 @@ export interface SessionRun {
   readonly serial: number;
   /** How long its connection may stay silent while it streams; undefined while it does not. */
   readonly idleTimeout: number | undefined;
+  /** Its start is not confirmed, or the server has said that there is more of it than has come. */
+  readonly isOwed: boolean;
   open(idle: boolean): void;
   repeatCancel(): void;
   /** What comes after every resume and cancel of the client: an unsent start, or more questions. */
@@ -38,7 +40,7 @@ export interface SessionMember {
 interface Ask {
   readonly runId: string;
   readonly after: number | string | undefined;
-  send(): void;
+  send(after: number | string | undefined): void;
 }
 
 /** The conversation with the server on a client's connection, shared by every `createRuns` on it. */
@@ -52,6 +54,8 @@ export interface Session {
   readonly fed: Set<string>;
   /** A number that is larger each time. */
   count(): number;
+  /** The time of a start, in ms since 1970: later than all before it, whatever the clock says. */
+  stamp(at?: number): number;
   join(member: SessionMember): () => void;
   /** Sends a resume, or joins it with those of other followers while a connection is being taken up. */
   ask(ask: Ask): void;
@@ -62,15 +66,15 @@ export interface Session {
 /** However long a server wants to be left alone, in ms. */
 const longestWait = 3_600_000;
 
-const sessions = new WeakMap<Wire, Session>();
+/** How many times longer than usual a frame may take. */
+const longestPatience = 16;
 
 /** The one session of a client. */
 export function getSession(wire: Wire): Session {
-  const known = sessions.get(wire);
-  if (known) return known;
-  const session = createSession(wire);
-  sessions.set(wire, session);
-  return session;
+  // Kept on the wire itself, which two copies of this package share.
+  const holder = wire as { session?: Session };
+  holder.session ??= createSession(wire);
+  return holder.session;
 }
 
 function createSession(wire: Wire): Session {
@@ -82,6 +86,11 @@ function createSession(wire: Wire): Session {
   let watched: number | undefined;
   let pings = 0;
   let serial = 0;
+  let latest = 0;
+  /** An event has come on this connection. */
+  let moved = false;
+  /** How much longer than usual a frame may take: one that is large may fill a slow line for long. */
+  let patience = 1;
   const fed = new Set<string>();
 
   const allRuns = () =>
@@ -92,23 +101,28 @@ function createSession(wire: Wire): Session {
   const send = (message: unknown) => wire.transmit(wire.encode(message), message);
 
   function greet(message: Record<string, unknown>) {
+    const isFirst = !caps;
     caps = new Set(message.caps as unknown[]);
     const { maxMessage: max, spread, heartbeat } = message;
     maxMessage = asDuration(max);
-    send({ type: 'hello', caps: ['batch'] });
+    // One that answers an answer would never end.
+    if (isFirst) send({ type: 'hello', caps: ['batch'] });
     if (caps.has('ping')) {
       const interval = Math.min(60_000, Math.max(5000, asDuration(heartbeat) ?? 15_000));
-      wire.setPing(interval, () => ({ type: 'ping', n: ++pings }));
+      wire.setPing(interval, () => ({ type: 'ping', n: ++pings }), patience);
     }
     const within = asDuration(spread);
-    if (within !== undefined) wire.setRetryHint({ spread: within });
+    if (within !== undefined) wire.setRetryHint({ spread: Math.min(within, longestWait) });
     if (caps.has('policy')) for (const run of allRuns()) run.announcePolicy();
   }
 
   async function renew() {
-    if (!wire.token || !caps?.has('auth')) return;
+    const asking = caps;
+    if (!wire.token || !asking?.has('auth')) return;
     try {
-      send({ type: 'auth', token: await wire.token() });
+      const token = await wire.token();
+      // It may be another connection by now.
+      if (caps === asking) send({ type: 'auth', token });
     } catch (error) {
       wire.report(new RunSocketError('closed', 'The token could not be renewed.', error));
     }
@@ -117,26 +131,42 @@ function createSession(wire: Wire): Session {
   wire.peer = {
     open(reason) {
       open = true;
-      asks = [];
+      moved = false;
+      const mine: Ask[] = [];
+      asks = mine;
       const runs = allRuns();
-      for (const run of runs) run.open(reason === 'idle');
+      for (const run of runs) {
+        run.open(reason === 'idle');
+        // A listener has ended the connection.
+        if (asks !== mine) return;
+      }
       // Several followers of one run share one feed, which begins where the last of them stands.
       const lowest = new Map<string, Ask>();
-      for (const ask of asks) {
+      for (const ask of mine) {
         const other = lowest.get(ask.runId);
-        if (!other || isBefore(ask.after, other.after)) lowest.set(ask.runId, ask);
+        const { after } = ask;
+        if (!other || isBefore(after, other.after)) lowest.set(ask.runId, ask);
+        // Nobody can tell which of two names comes first.
+        else if (typeof after === 'string' && after !== other.after) {
+          lowest.set(ask.runId, { ...ask, after: undefined });
+        }
       }
       asks = undefined;
-      for (const ask of lowest.values()) ask.send();
+      for (const ask of lowest.values()) ask.send(ask.after);
       for (const run of runs) run.repeatCancel();
       for (const run of runs) run.followUp();
       session.refresh();
     },
     close(end) {
       // A socket is swapped for its silence without knowing whether it was dead, unless it was pinged.
-      const swapped = end.swapped && !(end.error.code === 'timeout' && session.has('ping'));
+      const timedOut = end.error.code === 'timeout' && session.has('ping');
+      const swapped = end.swapped && !timedOut;
+      if (moved) patience = 1;
+      else if (timedOut && allRuns().some((run) => run.isOwed)) {
+        patience = Math.min(patience * 2, longestPatience);
+      }
       open = false;
-      caps = undefined;
+      caps = asks = undefined;
       maxMessage = undefined;
       fed.clear();
       for (const run of allRuns()) run.close({ ...end, swapped });
@@ -159,6 +189,7 @@ function createSession(wire: Wire): Session {
       return true;
     },
     message(message, batched) {
+      moved = true;
       for (const member of [...members]) member.message(message, batched);
     },
     tooLarge(owner, error) {
@@ -182,6 +213,11 @@ function createSession(wire: Wire): Session {
     has: (capability) => caps?.has(capability) ?? false,
     fed,
     count: () => ++serial,
+    stamp(at) {
+      const time = at ?? Math.max(wire.environment.now(), latest + 1);
+      latest = Math.max(latest, time);
+      return time;
+    },
     join(member) {
       members.add(member);
       return () => {
@@ -192,7 +228,7 @@ function createSession(wire: Wire): Session {
     ask(ask) {
       fed.add(ask.runId);
       if (asks) asks.push(ask);
-      else ask.send();
+      else ask.send(ask.after);
     },
     refresh() {
       let idle: number | undefined;

@@ -34,9 +34,12 @@ const makers: Readonly<
     `${1_767_225_600_000 + execution * 60_000 + Math.floor(n / 3) * 40}-${n % 3}`,
   digits: (n, execution) => `${7_000_000_000_000_000_000n + BigInt(execution * 100_000 + n * 7)}`,
   random: (n, execution) =>
-    execution === 0 && n % 3 === 1 && n < 3 * odd.length
-      ? (odd[(n - 1) / 3] as string)
-      : `${[...`${((n + 1) * 2_654_435_761) % 2 ** 32}`].reverse().join('')}~${execution}`,
+    // Descending, where it looks like a number.
+    n % 3 === 2
+      ? `${10_000_000 - execution * 100_000 - n}`
+      : execution === 0 && n % 3 === 1 && n < 3 * odd.length
+        ? (odd[(n - 1) / 3] as string)
+        : `${[...`${((n + 1) * 2_654_435_761) % 2 ** 32}`].reverse().join('')}~${execution}`,
 };
 
 /** Make the names of a server's logs; `wrong` is told of a place that a client made up. */

@@ -101,4 +101,47 @@ describe('places that are named by strings, in which nobody sees an order', () =
       expect(texts(next.agent)).toEqual(['Hi', 'one two three']);
     }
   });
+
+  it('that look like numbers have no order either, so that another execution is noticed', async () => {
+    const world = createWorld();
+    const agent = world.agent({ overlap: true });
+    agent.run({ messages: [user('Hi')] }, { runId: 'a' });
+    await world.settle();
+    world.socket.receive(at('9', started('a')), at('8', says('one')), at('7', says(' two')));
+    await world.reconnect();
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: '8' }]);
+    world.socket.receive(at('5', started('a')), at('4', says('other')));
+    expect(texts(agent)).toEqual(['Hi']);
+    await world.clock.advance(2_000);
+    world.socket.receive(at('5', started('a')), at('4', says('other')), at('3', finished('a')));
+    expect(texts(agent)).toEqual(['Hi', 'other']);
+  });
+
+  it('that a double cannot tell apart are signs of life', async () => {
+    const world = createWorld();
+    const agent = world.agent({ silenceTimeout: 10_000 });
+    agent.run({ messages: [user('Hi')] }, { runId: 'a' });
+    await world.settle();
+    for (let n = 1; n < 9; n++) {
+      world.socket.receive(at(`700000000000000000${n}`, says(`${n}`)));
+      await world.clock.advance(6_000);
+    }
+    expect(agent.getSnapshot().status).toBe('running');
+    expect(texts(agent)).toEqual(['Hi', '12345678']);
+  });
+
+  it('are no sign of life where an overlapping resume brings the last one again', async () => {
+    const world = createWorld();
+    const agent = world.agent({ overlap: true, silenceTimeout: 20_000 });
+    agent.run({ messages: [user('Hi')] }, { runId: 'a' });
+    await world.settle();
+    world.socket.receive(at('x', started('a')), at('y', says('one')));
+    for (let n = 0; n < 5; n++) {
+      await world.clock.advance(6_000);
+      if (agent.getSnapshot().status !== 'running') break;
+      await world.reconnect();
+      world.socket.receive(at('y', says('one')));
+    }
+    expect(agent.getSnapshot()).toMatchObject({ status: 'error', error: { code: 'run-lost' } });
+  });
 });

@@ -200,7 +200,7 @@ export const runLifeMutants: readonly Mutant[] = [
     name: 'silence-of-known-events',
     rule: 'What is known already does not hold off the `silenceTimeout`.',
     file: run,
-    find: 'watchSilence(Number(offset) <= Number(log.position.offset));',
+    find: 'watchSilence(isKnown);',
     replace: 'watchSilence();',
     killers: [
       [timeoutsTest, 'is not held off by a known event that an overlapping resume brings again'],
