@@ -534,6 +534,21 @@ describe("policy 'keep'", () => {
     expect(texts(agent)).toEqual(['Hi', 'one two']);
     expect(agent.getSnapshot().status).toBe('finished');
   });
+
+  it('goes on behind a drop too where the page let go of its agent meanwhile', async () => {
+    const { world, agent, log } = await running();
+    world.page.dispatch('pagehide', { persisted: true });
+    agent.dispose();
+    await world.clock.advance(600_000);
+    world.page.dispatch('pageshow', { persisted: true });
+    agent.connect();
+    await world.settle();
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 1 }]);
+    await world.reconnect();
+    expect(world.network.sockets.length).toBe(3);
+    world.socket.receive(...log.frames(says(' two'), finished('a')));
+    expect(texts(agent)).toEqual(['Hi', 'one two']);
+  });
 });
 
 describe('Web Locks', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAgUiAgent } from '../../src/ag-ui/agent.ts';
 import type { AgUiMessage } from '../../src/ag-ui/messages.ts';
+import { RunSocketError } from '../../src/internal/errors.ts';
 import {
   createLog,
   createWorld,
@@ -182,6 +183,39 @@ describe('run()', () => {
     controller.abort();
     expect(agent.getSnapshot().status).toBe('aborted');
     expect(types(world)).toEqual(['run b', 'cancel b']);
+  });
+
+  it('sends nothing where its signal is aborted already, on an open connection either', async () => {
+    const world = createWorld();
+    world.client.hold();
+    await world.settle();
+    const agent = world.agent();
+    agent.run({}, { signal: AbortSignal.abort() });
+    await world.settle();
+    expect(agent.getSnapshot().status).toBe('aborted');
+    expect(world.socket.sent).toEqual([]);
+    expect(world.stored()).toBeUndefined();
+  });
+
+  it('called by who hears that the run before it is stopped leaves one of both, and no other at work', async () => {
+    const { world, agent } = await running();
+    let isFirst = true;
+    agent.runs.subscribe(() => {
+      if (!isFirst) return;
+      isFirst = false;
+      agent.run({ messages: [user('inner')] }, { runId: 'inner' });
+    });
+    agent.run({ messages: [user('outer')] }, { runId: 'outer' });
+    await world.settle();
+    const { runId } = agent.getSnapshot();
+    expect(['inner', 'outer']).toContain(runId);
+    for (const id of ['inner', 'outer']) {
+      world.socket.receive(...createLog(id).frames(started(id), says(`to ${id}`, id)));
+    }
+    expect(texts(agent)).toContain(`to ${runId}`);
+    const atWork = (id: string) =>
+      types(world).includes(`run ${id}`) && !types(world).includes(`cancel ${id}`);
+    expect(['a', 'inner', 'outer'].filter(atWork)).toEqual([runId]);
   });
 
   it('is not stopped by the signal of a run before it', async () => {
@@ -376,6 +410,14 @@ describe('follow()', () => {
     const { world, agent } = await running();
     const before = agent.getSnapshot();
     agent.follow('a');
+    expect(agent.getSnapshot()).toBe(before);
+    expect(types(world)).toEqual(['run a']);
+  });
+
+  it('without an id throws, and nothing has changed', async () => {
+    const { world, agent } = await running();
+    const before = agent.getSnapshot();
+    expect(() => agent.follow('')).toThrow(RunSocketError);
     expect(agent.getSnapshot()).toBe(before);
     expect(types(world)).toEqual(['run a']);
   });

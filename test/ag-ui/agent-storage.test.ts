@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { createAgUiAgent } from '../../src/ag-ui/agent.ts';
+import { createClient } from '../../src/client/websocket-client.ts';
 import type { RunStorage } from '../../src/runs/types.ts';
+import { createFakeDialer } from '../helpers/fake-dialer.ts';
+import { fakeWebSocket } from '../helpers/fake-page.ts';
 import { createStorageBytes } from '../helpers/storage.ts';
+import { createVirtualClock } from '../helpers/virtual-clock.ts';
 import {
   createLog,
   createWorld,
   finished,
   says,
+  sentTypes,
   started,
   texts,
   user,
@@ -50,6 +56,25 @@ describe('storage that fails costs only the memory', () => {
     expect(errors).toEqual([]);
     const { world } = await runThrough({}, { storage: null });
     expect(world.storage.map.size).toBe(0);
+  });
+
+  it('where there is no document: the storage of a process would mix up those whom it serves', async () => {
+    const bytes = createStorageBytes();
+    const open = () => {
+      const page = { WebSocket: fakeWebSocket, sessionStorage: bytes.page() };
+      const { environment, flush } = createVirtualClock({ page });
+      const dialer = createFakeDialer();
+      const client = createClient('ws://x', {}, { environment, dialer: dialer.create });
+      return { agent: createAgUiAgent(client), dialer, flush };
+    };
+    const one = open();
+    one.agent.run({ messages: [user('a secret')] });
+    await one.flush();
+    one.dialer.open();
+    expect(one.dialer.sent.length).toBe(1);
+    one.agent.dispose();
+    expect(texts(open().agent)).toEqual([]);
+    expect(bytes.map.size).toBe(0);
   });
 
   it('where every access throws, and it is reported once for each kind', async () => {
@@ -422,6 +447,68 @@ describe('asynchronous storage', () => {
     await slow.go(next);
     expect(texts(again)).toEqual(['new']);
     expect(next.socket.sent.map(({ type, runId }) => `${type} ${runId}`)).toEqual(['run b']);
+  });
+
+  it('that answers after run() forgets the run that this one took the place of', async () => {
+    const { world, slow } = await streaming();
+    const next = world.reload({ crash: true, sessionStorage: slow.open() });
+    const again = next.agent();
+    again.run({ messages: [user('new')] }, { runId: 'b' });
+    await slow.go(next);
+    expect(next.stored()?.runs.map(({ runId }) => runId)).toEqual(['b']);
+    next.socket.receive(...createLog('b').frames(started('b'), says('done'), finished('b')));
+    await next.clock.advance(1_000);
+    await slow.go(next);
+    // It would come back as the newest once this one is over.
+    const last = next.reload({ sessionStorage: slow.open() });
+    const agent = last.agent();
+    agent.connect();
+    await slow.go(last);
+    expect(texts(agent)).toEqual([]);
+    expect(last.socket.sent).toEqual([]);
+  });
+
+  it('that answers after run() has a run cancelled that was stopped before', async () => {
+    const { world, agent, slow } = await streaming();
+    agent.abort();
+    await slow.go(world);
+    const next = world.reload({ crash: true, sessionStorage: slow.open() });
+    const again = next.agent();
+    again.run({ messages: [user('new')] }, { runId: 'b' });
+    await slow.go(next);
+    expect(sentTypes(next).sort()).toEqual(['cancel a', 'resume a', 'run b']);
+    next.socket.receive(...createLog('a', 2).frames({ type: 'RUN_ERROR', message: 'stopped' }));
+    next.socket.receive(...createLog('b').frames(started('b'), says('done')));
+    await next.clock.advance(1_000);
+    await slow.go(next);
+    expect(texts(again)).toEqual(['new', 'done']);
+    expect(next.stored()?.runs.map(({ runId }) => runId)).toEqual(['b']);
+  });
+
+  it('that fails to read once loses nothing that stands in it', async () => {
+    const bytes = createStorageBytes();
+    const page = bytes.page();
+    let isBusy = false;
+    const open = (): RunStorage => ({
+      getItem: async (key) => (isBusy ? denied() : page.getItem(key)),
+      setItem: async (key, value) => page.setItem(key, value),
+      removeItem: async (key) => page.removeItem(key),
+    });
+    const world = createWorld({ storage: bytes, sessionStorage: open() });
+    const agent = world.agent();
+    await world.settle();
+    agent.run({ messages: [user('Hi')] }, { runId: 'a' });
+    await world.settle();
+    isBusy = true;
+    world.socket.receive(...createLog('a').frames(started('a'), says('one')));
+    await world.settle();
+    isBusy = false;
+    const next = world.reload({ crash: true, sessionStorage: open() });
+    const again = next.agent();
+    again.connect();
+    await next.settle();
+    expect(texts(again)).toEqual(['Hi']);
+    expect(sentTypes(next)).toEqual(['resume a']);
   });
 
   it('keeps the records of two agents of one name', async () => {

@@ -707,6 +707,42 @@ describe('the page', () => {
     ]);
   });
 
+  it('that closes the client as it is left, and opens it as it is shown again, has its retries', async () => {
+    const { client, clock, page, dialer, open, untilDial } = setUp();
+    client.hold();
+    await open();
+    page.dispatch('pagehide', { persisted: true });
+    client.close();
+    await clock.advance(10_000);
+    page.dispatch('pageshow', { persisted: true });
+    client.reconnect();
+    await open();
+    expect(client.getSnapshot().status).toBe('open');
+    dialer.end();
+    expect(await untilDial()).toBeLessThanOrEqual(1_000);
+    expect(dialer.dials.length).toBe(3);
+  });
+
+  it('connects however often it is looked at meanwhile', async () => {
+    const { client, clock, page, dialer } = setUp();
+    client.hold();
+    await clock.flush();
+    // Each attempt takes longer than the page is left alone.
+    dialer.onDial = () => {
+      const { length } = dialer.dials;
+      clock.environment.setTimer(() => {
+        if (dialer.dials.length === length) dialer.open();
+      }, 300);
+    };
+    dialer.end();
+    for (let i = 0; i < 50; i++) {
+      page.setVisible(i % 2 === 1);
+      await clock.advance(100);
+    }
+    expect(client.getSnapshot().status).toBe('open');
+    expect(dialer.dials.length).toBe(2);
+  });
+
   it('is listened to only while there is something to do', async () => {
     const { client, page, clock } = setUp();
     const release = client.hold();

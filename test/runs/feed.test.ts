@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createRunsCore } from '../../src/runs/runs.ts';
 import { createWorld, type TestEvent, type World } from '../helpers/world.ts';
 
 const at = (offset: unknown, n: unknown = offset) => ({
@@ -224,6 +225,29 @@ describe('a gap in offsets that were consecutive', () => {
     expect(world.socket.sent.length).toBe(2);
     world.socket.receive(at(3));
     expect(seen).toEqual([0, 1, 3, 4]);
+  });
+
+  it('is over where a listener has the run read from its start: nothing more of what was held is told', async () => {
+    const world = createWorld();
+    const core = createRunsCore<unknown, TestEvent, unknown, unknown, number>(world.client, {}, {});
+    const run = core.start({}, { runId: 'a' });
+    const seen: unknown[] = [];
+    let isFirst = true;
+    run.on('restart', () => seen.splice(0));
+    run.on('event', ({ n }) => {
+      seen.push(n);
+      if (n !== 1 || !isFirst) return;
+      isFirst = false;
+      core.rewind('a');
+    });
+    await world.settle();
+    world.socket.receive({ type: 'hello', v: 1, caps: ['accepted'] });
+    world.socket.receive({ type: 'run.accepted', runId: 'a', epoch: 'e', next: 0 });
+    world.socket.receive(at(0), at(2), at(3), at(1));
+    expect(seen).toEqual([]);
+    await world.settle();
+    world.socket.receive(at(0), at(1), at(2), at(3));
+    expect(seen).toEqual([0, 1, 2, 3]);
   });
 
   it('does not hold back what has no offset', async () => {

@@ -4,7 +4,7 @@ import { RunSocketError } from '../../src/internal/errors.ts';
 import { createRuns } from '../../src/runs/runs.ts';
 import { createV1Server, toFakePeer } from '../helpers/v1-server.ts';
 import { createVirtualClock } from '../helpers/virtual-clock.ts';
-import { createLog, createWorld, finished, says, started } from '../helpers/world.ts';
+import { createLog, createWorld, finished, says, sentTypes, started } from '../helpers/world.ts';
 
 const at = (offset: number) => ({ runId: 'a', offset, event: { type: 'CUSTOM', n: offset } });
 
@@ -47,6 +47,22 @@ it('who joins a run again after dispose() goes on where it was', async () => {
   expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 1 }]);
   world.socket.receive(at(2), at(3), at(4));
   expect(seen).toEqual([0, 1, 2, 3, 4]);
+});
+
+it('who joins a run after dispose() is not kept from it by another one that was started since', async () => {
+  const world = createWorld();
+  const runs = world.runs();
+  runs.start({}, { runId: 'a' });
+  await world.settle();
+  world.socket.receive(at(0));
+  runs.dispose();
+  runs.start({}, { runId: 'b' });
+  await world.settle();
+  const run = runs.follow('a');
+  await world.settle();
+  expect(sentTypes(world)).toContain('resume a');
+  world.socket.receive(at(1));
+  expect(run.getSnapshot()).toMatchObject({ status: 'streaming', offset: 1 });
 });
 
 it('a run that is over is followed again on the same connection', async () => {

@@ -53,6 +53,34 @@ it('stops following where the last loop is left, and cancels nothing', async () 
   expect(world.socket.sent.map(({ type }) => type)).toEqual(['run']);
 });
 
+it.each(['the run', 'follow()'])(
+  'follows again where %s is iterated after the last loop was left',
+  async (what) => {
+    const { world, runs, run, log } = await running();
+    const leave = (async () => {
+      for await (const _ of run) break;
+    })();
+    world.socket.receive(...log.frames(started('a')));
+    await leave;
+    await world.clock.advance(5_000);
+    expect(world.socket.state).toBe('ended');
+    const seen: string[] = [];
+    const loop = (async () => {
+      for await (const event of what === 'the run' ? run : runs.follow('a')) {
+        seen.push(event.type);
+        if (event.type === 'RUN_FINISHED') break;
+      }
+    })();
+    // Longer than a connection that nobody wants.
+    await world.clock.advance(5_000);
+    expect(world.socket.state).toBe('open');
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 0 }]);
+    world.socket.receive(...log.frames(says('x'), finished('a')));
+    await loop;
+    expect(seen).toEqual(['TEXT_MESSAGE_CHUNK', 'RUN_FINISHED']);
+  },
+);
+
 it('goes on following for the others where one loop is left', async () => {
   const { world, run, log } = await running();
   const seen: string[] = [];
@@ -161,6 +189,16 @@ it('cancels a run through its signal, before and after the start', async () => {
     'run b',
     'cancel b',
   ]);
+});
+
+it('sends nothing for a signal that was aborted before the start, on an open connection either', async () => {
+  const world = createWorld();
+  world.client.hold();
+  await world.settle();
+  const run = world.runs().start({}, { runId: 'a', signal: AbortSignal.abort() });
+  await world.settle();
+  expect(world.socket.sent).toEqual([]);
+  expect(run.getSnapshot().status).toBe('cancelled');
 });
 
 it('disposes at any point without a timer left, and takes the runs up with the next use', async () => {

@@ -156,6 +156,39 @@ describe('the order after each open', () => {
     ]);
   });
 
+  it('is the order of the starts also where the clock was set back in between', async () => {
+    const world = createWorld();
+    world.network.mode = 'hold';
+    const runs = world.runs();
+    runs.start({}, { runId: 'a' });
+    world.clock.shiftWall(-100);
+    world.runs().start({}, { runId: 'b' });
+    world.clock.shiftWall(-86_400_000);
+    runs.start({}, { runId: 'c' });
+    await world.settle();
+    world.socket.open();
+    await world.settle();
+    expect(types(world.socket.sent)).toEqual(['run a', 'run b', 'run c']);
+  });
+
+  it('ends where a listener closes the client, and no run is left streaming', async () => {
+    const world = createWorld();
+    const runs = world.runs();
+    const ids = ['a', 'b', 'c'];
+    const list = ids.map((runId) => runs.start({}, { runId }));
+    await world.settle();
+    world.socket.receive(...ids.flatMap((runId) => createLog(runId).frames(started(runId))));
+    world.socket.end();
+    runs.subscribe(() => {
+      if (world.client.getSnapshot().status === 'open') world.client.close();
+    });
+    await world.clock.advance(2_000);
+    expect(world.network.sockets.length).toBe(2);
+    expect(world.client.getSnapshot().status).toBe('closed');
+    expect(list.map((run) => run.getSnapshot().status)).toEqual(['failed', 'failed', 'failed']);
+    expect(world.socket.sent).toEqual([]);
+  });
+
   it('asks once for a run of several followers, from the lowest offset; each drops what it has', async () => {
     const world = createWorld();
     const early = world.runs().follow('a', { after: 1 });
@@ -179,6 +212,41 @@ describe('the order after each open', () => {
     await world.settle();
     await world.reconnect();
     expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a' }]);
+  });
+});
+
+describe('several followers of a run whose offsets are names', () => {
+  const at = (offset: string) => ({ runId: 'a', offset, event: { type: 'CUSTOM', n: offset } });
+  const log = ['x0', 'x1', 'x2', 'x3', 'x4'];
+
+  async function follow() {
+    const world = createWorld();
+    const runs = [world.runs<string>(), world.runs<string>()] as const;
+    const seen: [unknown[], unknown[]] = [[], []];
+    runs[0].start({}, { runId: 'a' }).on('event', ({ n }) => seen[0].push(n));
+    await world.settle();
+    world.socket.receive(...log.slice(0, 4).map(at));
+    runs[1].follow('a').on('event', ({ n }) => seen[1].push(n));
+    await world.settle();
+    return { world, seen };
+  }
+
+  it('ask from the start where they stand at different ones, and each has every event once', async () => {
+    const { world, seen } = await follow();
+    world.socket.receive(...log.slice(0, 2).map(at));
+    await world.reconnect();
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a' }]);
+    world.socket.receive(...log.map(at));
+    expect(seen).toEqual([log, log]);
+  });
+
+  it('ask from where they stand where that is the same', async () => {
+    const { world, seen } = await follow();
+    world.socket.receive(...log.slice(0, 4).map(at));
+    await world.reconnect();
+    expect(world.socket.sent).toEqual([{ type: 'resume', runId: 'a', after: 'x3' }]);
+    world.socket.receive(...log.slice(4).map(at));
+    expect(seen).toEqual([log, log]);
   });
 });
 

@@ -61,6 +61,36 @@ it('storage may answer with any thenable', async () => {
   expect(world.storage.map.size).toBe(1);
 });
 
+it('storage that fails to read once loses none of the runs that stand in it', async () => {
+  const world = createWorld();
+  world.runs({ storage: world.storage.page() }).start({}, { runId: 'old' });
+  await world.settle();
+  const next = world.reload();
+  const page = next.storage.page();
+  let isBusy = false;
+  const getItem = (key: string) => {
+    if (isBusy) throw new Error('busy');
+    return page.getItem(key);
+  };
+  const errors: string[] = [];
+  next.client.on('error', ({ code }) => errors.push(code));
+  const runs = next.runs({ storage: { ...page, getItem } });
+  await next.settle();
+  isBusy = true;
+  runs.start({}, { runId: 'new' });
+  next.socket.receive(...createLog('old').frames(started('old'), says('x')));
+  await next.settle();
+  isBusy = false;
+  expect(next.socket.sent.map(({ type, runId }) => `${type} ${runId}`)).toEqual([
+    'resume old',
+    'run new',
+  ]);
+  expect(new Set(errors)).toEqual(new Set(['storage']));
+  const last = next.reload({ crash: true });
+  const ids = last.runs({ storage: last.storage.page() }).getSnapshot();
+  expect(ids).toMatchObject([{ id: 'old' }]);
+});
+
 it('events that are missing for good are reported to the client, without an agent', async () => {
   const world = createWorld();
   const errors: unknown[] = [];

@@ -637,6 +637,25 @@ describe('the other capabilities', () => {
     expect(two.types()).not.toContain('auth');
   });
 
+  it('auth sends a token that comes late on no connection but the one that asked', async () => {
+    const gives: ((token: string) => void)[] = [];
+    const token = () => new Promise<string>((resolve) => gives.push(resolve));
+    const server = createV1Server({ caps: ['auth'] });
+    const world = createWorld({ peer: toFakePeer(server), client: { token } });
+    world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    server.broadcast({ type: 'reauth' });
+    await world.reconnect();
+    server.broadcast({ type: 'reauth' });
+    gives[0]?.('old');
+    await world.settle();
+    expect(world.socket.sent.map(({ type }) => type)).toEqual(['resume', 'hello']);
+    gives[1]?.('new');
+    await world.settle();
+    expect(world.socket.sent.at(-1)).toEqual({ type: 'auth', token: 'new' });
+    expect(gives.length).toBe(2);
+  });
+
   it('retry delays the next attempt once', async () => {
     const { server, world, start } = open();
     await start();
