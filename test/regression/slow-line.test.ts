@@ -70,6 +70,24 @@ describe('a frame that is on the line for 30 s, with the answers to pings behind
     expect(world.network.sockets.length).toBeLessThan(6);
   });
 
+  it('is waited for only where something is owed: a dead line is found three times in a row within the same bound', async () => {
+    const clock = createVirtualClock();
+    const { server, world } = createScene({}, { clock });
+    world.runs().start({}, { runId: 'a' });
+    await world.settle();
+    for (let i = 0; i < 3; i++) {
+      server.silent = true;
+      await clock.advance(15_000);
+      expect(world.socket.sent.at(-1)).toMatchObject({ type: 'ping' });
+      // The ping is lost, and the next line lives.
+      server.silent = false;
+      const { length } = world.network.sockets;
+      await clock.advance(5_000);
+      expect(world.network.sockets.length).toBe(length + 1);
+      expect(world.socket.sent[0]).toMatchObject({ type: 'resume' });
+    }
+  });
+
   it('is waited for no longer once events come: a dead line is found as soon as before', async () => {
     const { server, world, clock } = openScene();
     const release = world.client.hold();

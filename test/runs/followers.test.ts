@@ -53,6 +53,7 @@ it('who joins a run after dispose() is not kept from it by another one that was 
   const world = createWorld();
   const runs = world.runs();
   runs.start({}, { runId: 'a' });
+  runs.start({}, { runId: 'c' });
   await world.settle();
   world.socket.receive(at(0));
   runs.dispose();
@@ -60,7 +61,7 @@ it('who joins a run after dispose() is not kept from it by another one that was 
   await world.settle();
   const run = runs.follow('a');
   await world.settle();
-  expect(sentTypes(world)).toContain('resume a');
+  expect(sentTypes(world)).toEqual(['run b', 'resume a', 'resume c']);
   world.socket.receive(at(1));
   expect(run.getSnapshot()).toMatchObject({ status: 'streaming', offset: 1 });
 });

@@ -215,8 +215,8 @@ export const agentMutants: readonly Mutant[] = [
     name: 'asynchronous-storage-comes-late',
     rule: '`run()` wins over what slow storage remembers.',
     file: 'src/ag-ui/agent.ts',
-    find: 'if (current) return;\n    const { runs: records }',
-    replace: 'const { runs: records }',
+    find: 'if (current) {\n      // A run was faster',
+    replace: 'if (!remembered) {\n      // A run was faster',
     killers: [
       [
         'test/ag-ui/agent-storage.test.ts',
@@ -256,5 +256,26 @@ export const agentMutants: readonly Mutant[] = [
         'cancels nothing, releases the socket at once and leaves no timer, listener or lock',
       ],
     ],
+  },
+  {
+    name: 'run-in-a-listener',
+    rule: 'A run that was replaced before it was sent is not sent.',
+    file: 'src/ag-ui/agent.ts',
+    find: 'if (current !== next) unwanted.abort();',
+    replace: '',
+    killers: [
+      [
+        'test/ag-ui/agent-run.test.ts',
+        'called by who hears that the run before it is stopped leaves one of both, and no other at work',
+      ],
+    ],
+  },
+  {
+    name: 'follow-nothing',
+    rule: '`follow()` without an id changes nothing.',
+    file: 'src/ag-ui/agent.ts',
+    find: "if (!runId) throw new RunSocketError('invalid-argument', 'follow() takes a run id.');",
+    replace: '',
+    killers: [['test/ag-ui/agent-run.test.ts', 'without an id throws, and nothing has changed']],
   },
 ];

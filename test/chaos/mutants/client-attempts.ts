@@ -199,4 +199,25 @@ export const clientAttemptMutants: readonly Mutant[] = [
     replace: 'else if (isRetried) wait',
     killers: [['test/client/policy.test.ts', 'ends after maxRetries with the first cause']],
   },
+  {
+    name: 'shown-again',
+    rule: 'A page that is shown again may retry, whatever was closed as it was left.',
+    file: 'src/client/connection.ts',
+    find: 'needsAuth = isSuspended = false;',
+    replace: 'needsAuth = false;',
+    killers: [
+      [
+        'test/client/policy.test.ts',
+        'that closes the client as it is left, and opens it as it is shown again, has its retries',
+      ],
+    ],
+  },
+  {
+    name: 'looks-leave-attempts-alone',
+    rule: 'An attempt gets its chance, however often the page is looked at.',
+    file: 'src/client/connection.ts',
+    find: 'if (!isHidden() && !controller) wake();',
+    replace: 'if (!isHidden()) wake();',
+    killers: [['test/client/policy.test.ts', 'connects however often it is looked at meanwhile']],
+  },
 ];

@@ -3,6 +3,7 @@ import { clientMutants } from './client.ts';
 import { clientAttemptMutants } from './client-attempts.ts';
 import type { Mutant } from './mutant.ts';
 import { redisMutants } from './redis.ts';
+import { runFollowingMutants } from './run-following.ts';
 import { runLifeMutants } from './run-life.ts';
 import { runLogMutants } from './run-log.ts';
 import { runMemoryMutants } from './run-memory.ts';
@@ -16,6 +17,7 @@ export const mutants: readonly Mutant[] = [
   ...clientMutants,
   ...runSessionMutants,
   ...runLifeMutants,
+  ...runFollowingMutants,
   ...runLogMutants,
   ...runMemoryMutants,
   ...agentMutants,

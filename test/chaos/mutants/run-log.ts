@@ -180,7 +180,7 @@ export const runLogMutants: readonly Mutant[] = [
     name: 'lowest-cursor',
     rule: 'Several followers of one run ask once, from the lowest offset.',
     file: session,
-    find: 'if (!other || isBefore(ask.after, other.after))',
+    find: 'if (!other || isBefore(after, other.after))',
     replace: 'if (!other)',
     killers: [[messagesTest, 'takes a follower without a cursor for the lowest']],
   },
@@ -188,8 +188,8 @@ export const runLogMutants: readonly Mutant[] = [
     name: 'followers-apart',
     rule: 'Each follower of a run drops what it has.',
     file: 'src/runs/session.ts',
-    find: 'if (asks) asks.push(ask);\n      else ask.send();',
-    replace: 'ask.send();',
+    find: 'if (asks) asks.push(ask);\n      else ask.send(ask.after);',
+    replace: 'ask.send(ask.after);',
     killers: [
       [
         'test/runs/messages.test.ts',
@@ -266,6 +266,27 @@ export const runLogMutants: readonly Mutant[] = [
     replace: '',
     killers: [
       ['test/ag-ui/agent-run.test.ts', 'with an id that nobody started do not end the run'],
+    ],
+  },
+  {
+    name: 'rebuilt-once',
+    rule: 'A server that names another epoch each time is asked at leisure.',
+    file: 'src/runs/log-reader.ts',
+    find: "if (rebuilt) wait('hole', holeWait);\n          else resume();",
+    replace: 'resume();',
+    killers: [['test/runs/lying-servers.test.ts', ' its events, is asked again at leisure']],
+  },
+  {
+    name: 'reset-drops',
+    rule: 'Nothing that was held is given behind a reset.',
+    file: 'src/runs/log-reader.ts',
+    find: 'feed.drop();\n    feed = createFeed(give);',
+    replace: 'feed = createFeed(give);',
+    killers: [
+      [
+        'test/runs/feed.test.ts',
+        'is over where a listener has the run read from its start: nothing more of what was held is told',
+      ],
     ],
   },
 ];

@@ -165,7 +165,7 @@ export const runMemoryMutants: readonly Mutant[] = [
     name: 'storage-that-throws',
     rule: 'Storage that throws costs only the memory.',
     file: 'src/runs/run-storage.ts',
-    find: '} catch (error) {\n      failed(error);\n    }',
+    find: '} catch (error) {\n      failed(error);\n      return use(undefined);\n    }',
     replace: '} finally {\n      void failed;\n    }',
     killers: [
       [
@@ -212,5 +212,56 @@ export const runMemoryMutants: readonly Mutant[] = [
     find: 'if (!owned) own();',
     replace: '',
     killers: [['test/ag-ui/agent-reload.test.ts', 'that are denied make every page the owner']],
+  },
+  {
+    name: 'unread-is-kept',
+    rule: 'What could not be read is not written over.',
+    file: storage,
+    find: "(now ? write(shrink(edit(now), runId)) : lose('what is new', undefined))",
+    replace: 'write(shrink(edit(now ?? { runs: [] }), runId))',
+    killers: [
+      [
+        'test/runs/remembered.test.ts',
+        'storage that fails to read once loses none of the runs that stand in it',
+      ],
+      [storageTest, 'that fails to read once loses nothing that stands in it'],
+    ],
+  },
+  {
+    name: 'start-keeps-its-time',
+    rule: 'A start that is written down late keeps its time.',
+    file: live,
+    find: 'sentAt: since,',
+    replace: 'sentAt: env.now(),',
+    killers: [
+      [
+        'test/ag-ui/agent-records.test.ts',
+        'shows the run that was started last, also where one before it comes late',
+      ],
+    ],
+  },
+  {
+    name: 'storage-of-a-process',
+    rule: 'The storage of a process is nobody’s memory.',
+    file: 'src/ag-ui/agent-memory.ts',
+    find: 'if (!page.document) return undefined;',
+    replace: '',
+    killers: [
+      [
+        storageTest,
+        'where there is no document: the storage of a process would mix up those whom it serves',
+      ],
+    ],
+  },
+  {
+    name: 'replaced-is-forgotten',
+    rule: 'A run that took the place of a remembered one before slow storage answered makes that one forgotten.',
+    file: 'src/ag-ui/agent.ts',
+    find: 'leaveBehind(records, records[0]?.threadId);\n      return;',
+    replace: 'return;',
+    killers: [
+      [storageTest, 'that answers after run() forgets the run that this one took the place of'],
+      [storageTest, 'that answers after run() has a run cancelled that was stopped before'],
+    ],
   },
 ];

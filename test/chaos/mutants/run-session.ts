@@ -5,6 +5,8 @@ const session = 'src/runs/session.ts';
 const messagesTest = 'test/runs/messages.test.ts';
 const timeoutsTest = 'test/runs/timeouts.test.ts';
 const v1Test = 'test/runs/v1.test.ts';
+const slowTest = 'test/regression/slow-line.test.ts';
+const lyingTest = 'test/runs/lying-servers.test.ts';
 
 /** The rules of what runs share: a connection and its server. */
 export const runSessionMutants: readonly Mutant[] = [
@@ -39,8 +41,8 @@ export const runSessionMutants: readonly Mutant[] = [
     name: 'hello-of-this-connection',
     rule: 'What `hello` announced ends with its connection.',
     file: session,
-    find: 'open = false;\n      caps = undefined;',
-    replace: 'open = false;',
+    find: 'caps = asks = undefined;',
+    replace: 'asks = undefined;',
     killers: [[v1Test, 'is forgotten with its connection']],
   },
   {
@@ -105,7 +107,7 @@ export const runSessionMutants: readonly Mutant[] = [
     name: 'auth-announced',
     rule: 'A token is renewed only where the server announced `auth`.',
     file: session,
-    find: "if (!wire.token || !caps?.has('auth')) return;",
+    find: "if (!wire.token || !asking?.has('auth')) return;",
     replace: 'if (!wire.token) return;',
     killers: [[v1Test, 'auth answers reauth with a new token, and only where it was announced']],
   },
@@ -125,6 +127,110 @@ export const runSessionMutants: readonly Mutant[] = [
     replace: 'if (!session.open) return;',
     killers: [
       [timeoutsTest, 'watches a run that is followed on a connection that is open already'],
+    ],
+  },
+  {
+    name: 'patience-grows',
+    rule: 'A frame that is waited for is waited for ever longer, on a slow line.',
+    file: session,
+    find: 'patience = Math.min(patience * 2, longestPatience);',
+    replace: 'void longestPatience;',
+    killers: [
+      [slowTest, 'arrives where it is an event'],
+      [slowTest, 'arrives where it is a start'],
+    ],
+  },
+  {
+    name: 'patience-ends',
+    rule: 'An event that comes ends the patience with a slow line.',
+    file: session,
+    find: 'if (moved) patience = 1;\n      else if',
+    replace: 'if',
+    killers: [
+      [
+        slowTest,
+        'is waited for no longer once events come: a dead line is found as soon as before',
+      ],
+    ],
+  },
+  {
+    name: 'patience-where-owed',
+    rule: 'A line is waited for longer only where something is owed.',
+    file: session,
+    find: 'if (timedOut && allRuns().some((run) => run.isOwed)) {',
+    replace: 'if (timedOut) {',
+    killers: [[slowTest, 'is waited for only where something is owed']],
+  },
+  {
+    name: 'session-on-the-wire',
+    rule: 'Two copies of the package share the session of a client.',
+    file: session,
+    find: 'const holder = wire as',
+    replace: 'const holder = getSession as unknown as',
+    killers: [
+      [
+        'test/regression/two-copies.test.ts',
+        'two copies of the package share the connection of one client, as one would',
+      ],
+    ],
+  },
+  {
+    name: 'hello-answered-once',
+    rule: '`hello` is answered once on a connection.',
+    file: session,
+    find: 'if (isFirst) send(',
+    replace: 'send(',
+    killers: [[lyingTest, 'each hello with hello gets one a connection']],
+  },
+  {
+    name: 'spread-bounds',
+    rule: 'No `spread` keeps a client away for more than an hour.',
+    file: session,
+    find: 'spread: Math.min(within, longestWait)',
+    replace: 'spread: within',
+    killers: [[lyingTest, ' ms is no reason to stay away for more than an hour']],
+  },
+  {
+    name: 'auth-own-connection',
+    rule: 'A token goes to the connection that asked for it.',
+    file: session,
+    find: 'if (caps === asking) send(',
+    replace: 'send(',
+    killers: [
+      [v1Test, 'auth sends a token that comes late on no connection but the one that asked'],
+    ],
+  },
+  {
+    name: 'starts-in-order',
+    rule: 'A start is later than all before it, whatever the clock says.',
+    file: session,
+    find: 'at ?? Math.max(wire.environment.now(), latest + 1)',
+    replace: 'at ?? wire.environment.now()',
+    killers: [
+      [messagesTest, 'is the order of the starts also where the clock was set back in between'],
+    ],
+  },
+  {
+    name: 'open-that-is-ended',
+    rule: 'Nothing is sent where a listener ends the connection as it opens.',
+    file: session,
+    find: 'if (asks !== mine) return;',
+    replace: '',
+    killers: [
+      [messagesTest, 'ends where a listener closes the client, and no run is left streaming'],
+    ],
+  },
+  {
+    name: 'names-have-no-order',
+    rule: 'Followers that stand at different names ask from the start.',
+    file: session,
+    find: "else if (typeof after === 'string' && after !== other.after) {",
+    replace: 'else if (after === null) {',
+    killers: [
+      [
+        messagesTest,
+        'ask from the start where they stand at different ones, and each has every event once',
+      ],
     ],
   },
 ];
