@@ -438,7 +438,10 @@ describe('what a provider offers', () => {
     const sent = server.inputs.map((input) => input.tools);
     expect(sent).toEqual(Array(4).fill(sent[0]));
     expect(sent[0]).toMatchObject([
-      { name: 'locate', parameters: { type: 'object', properties: { exact: { type: 'boolean' } } } },
+      {
+        name: 'locate',
+        parameters: { type: 'object', properties: { exact: { type: 'boolean' } } },
+      },
     ]);
     expect(next.chat.getSnapshot().agentState.issues).toEqual([]);
   });
