@@ -198,9 +198,12 @@ export function createAgUiAgent<
 
   function consider(remembered: Remembered) {
     if (current) {
-      // A run was faster than slow storage: what it has taken the place of must not come back.
-      const records = findRecords(remembered, options.threadId, claims);
-      leaveBehind(records, records[0]?.threadId);
+      // A run was faster than slow storage, and stops what streams like any other.
+      const [newest, ...others] = findRecords(remembered, options.threadId, claims);
+      if (!newest) return;
+      take(newest, false);
+      if (!newest.cancel) runs.get(newest.runId)?.cancel();
+      leaveBehind(others, newest.threadId);
       return;
     }
     const { runs: records } = remembered;

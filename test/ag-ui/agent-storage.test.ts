@@ -439,14 +439,14 @@ describe('asynchronous storage', () => {
     expect(next.socket.sent).toEqual([{ type: 'resume', runId: 'a' }]);
   });
 
-  it('that answers after run() does not take the thread from it', async () => {
+  it('that answers after run() does not take the thread from it: what streamed is stopped', async () => {
     const { world, slow } = await streaming();
     const next = world.reload({ crash: true, sessionStorage: slow.open() });
     const again = next.agent();
     again.run({ messages: [user('new')] }, { runId: 'b' });
     await slow.go(next);
     expect(texts(again)).toEqual(['new']);
-    expect(next.socket.sent.map(({ type, runId }) => `${type} ${runId}`)).toEqual(['run b']);
+    expect(sentTypes(next).sort()).toEqual(['cancel a', 'resume a', 'run b']);
   });
 
   it('that answers after run() forgets the run that this one took the place of', async () => {
@@ -455,7 +455,11 @@ describe('asynchronous storage', () => {
     const again = next.agent();
     again.run({ messages: [user('new')] }, { runId: 'b' });
     await slow.go(next);
+    next.socket.receive(...createLog('a', 2).frames({ type: 'RUN_ERROR', message: 'stopped' }));
+    await next.clock.advance(2_000);
+    await slow.go(next);
     expect(next.stored()?.runs.map(({ runId }) => runId)).toEqual(['b']);
+    expect(texts(again)).toEqual(['new']);
     next.socket.receive(...createLog('b').frames(started('b'), says('done'), finished('b')));
     await next.clock.advance(1_000);
     await slow.go(next);

@@ -254,12 +254,16 @@ export const runMemoryMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'replaced-is-forgotten',
-    rule: 'A run that took the place of a remembered one before slow storage answered makes that one forgotten.',
+    name: 'replaced-is-stopped',
+    rule: 'A run that took the place of a remembered one before slow storage answered stops that one.',
     file: 'src/ag-ui/agent.ts',
-    find: 'leaveBehind(records, records[0]?.threadId);\n      return;',
-    replace: 'return;',
+    find: 'if (!newest) return;\n      take(newest, false);',
+    replace: 'if (newest) return;\n      take(newest!, false);',
     killers: [
+      [
+        storageTest,
+        'that answers after run() does not take the thread from it: what streamed is stopped',
+      ],
       [storageTest, 'that answers after run() forgets the run that this one took the place of'],
       [storageTest, 'that answers after run() has a run cancelled that was stopped before'],
     ],
