@@ -94,7 +94,6 @@ export function createConnection<In, Out>(
   let extraDelay = 0;
   let dialer: Dialer | undefined;
   let reason: ConnectReason;
-  /** Of the attempt that is being made. */
   let controller: AbortController | undefined;
   let pingMessage: unknown;
   // The timer of the present status: connect timeout, next attempt, or stable life.
@@ -150,7 +149,7 @@ export function createConnection<In, Out>(
       pageWatch = listenToPage(page, pageListeners);
     }
     if (!WebSocket) {
-      return end('closed', new RunSocketError('unsupported', 'Pass a WebSocket.'));
+      return end('closed', new RunSocketError('unsupported', 'No WebSocket: pass one.'));
     }
     dialer ??= createDialer(WebSocket as WebSocketConstructor, {
       onOpen,
@@ -254,8 +253,7 @@ export function createConnection<In, Out>(
       if (!isSuspended) wait(new RunSocketError('closed', 'offline'));
     },
     visibilitychange() {
-      // An attempt gets its chance, however often the page is looked at.
-      if (!isHidden() && !controller) wake();
+      if (!isHidden()) wake();
     },
     pagehide() {
       handlers.page('hide');

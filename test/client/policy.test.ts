@@ -723,26 +723,6 @@ describe('the page', () => {
     expect(dialer.dials.length).toBe(3);
   });
 
-  it('connects however often it is looked at meanwhile', async () => {
-    const { client, clock, page, dialer } = setUp();
-    client.hold();
-    await clock.flush();
-    // Each attempt takes longer than the page is left alone.
-    dialer.onDial = () => {
-      const { length } = dialer.dials;
-      clock.environment.setTimer(() => {
-        if (dialer.dials.length === length) dialer.open();
-      }, 300);
-    };
-    dialer.end();
-    for (let i = 0; i < 50; i++) {
-      page.setVisible(i % 2 === 1);
-      await clock.advance(100);
-    }
-    expect(client.getSnapshot().status).toBe('open');
-    expect(dialer.dials.length).toBe(2);
-  });
-
   it('is listened to only while there is something to do', async () => {
     const { client, page, clock } = setUp();
     const release = client.hold();

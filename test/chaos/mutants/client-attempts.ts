@@ -212,12 +212,4 @@ export const clientAttemptMutants: readonly Mutant[] = [
       ],
     ],
   },
-  {
-    name: 'looks-leave-attempts-alone',
-    rule: 'An attempt gets its chance, however often the page is looked at.',
-    file: 'src/client/connection.ts',
-    find: 'if (!isHidden() && !controller) wake();',
-    replace: 'if (!isHidden()) wake();',
-    killers: [['test/client/policy.test.ts', 'connects however often it is looked at meanwhile']],
-  },
 ];
