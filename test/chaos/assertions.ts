@@ -262,7 +262,8 @@ export function findGoingOn(world: World): readonly string[] {
     const last = world.truth.last(runId);
     // Of a run that a server did not know any more, and executes again, its client hears nothing.
     const { incidents, executions } = world.truth.run(runId);
-    const isUnheard = incidents.has('log-lost') && executions.length > 1;
+    const isUnknown = incidents.has('log-lost') || incidents.has('evicted');
+    const isUnheard = isUnknown && executions.length > 1;
     const isGoingOn = isHere && !isUnheard && last?.isAlive && last.status === 'running';
     return isGoingOn ? [runId] : [];
   });
