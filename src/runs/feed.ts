@@ -28,6 +28,8 @@ export type Taker<E, Offset> = (events: readonly E[], offset: Offset | undefined
  * No timer in it: whoever uses it decides how long a hole is waited for.
  */
 export interface Feed<E, Offset extends number | string> {
+  /** The offset given out last: asked for with every event, unlike all of `position`. */
+  readonly cursor: Offset | undefined;
   readonly position: RunPosition<E, Offset>;
   /** How many places wait behind a hole. */
   readonly held: number;
@@ -80,6 +82,9 @@ export function createFeed<E, Offset extends number | string>(
   }
 
   return {
+    get cursor() {
+      return cursor;
+    },
     get position() {
       const at = cursor;
       return {

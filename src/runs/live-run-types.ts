@@ -63,7 +63,7 @@ export interface LiveRun<E, Offset extends number | string> extends SessionRun {
   readonly over: boolean;
   /** It holds the connection, or a late event may bring it back. */
   readonly listening: boolean;
-  readonly state: Pick<RunMachine<E, Offset>, 'live' | 'cancelling' | 'position'>;
+  readonly state: Pick<RunMachine<E, Offset>, 'live' | 'cancelling' | 'cursor' | 'position'>;
   receive: RunMachine<E, Offset>['receive'];
   control: RunMachine<E, Offset>['control'];
   /** Write down that the run is under way. */

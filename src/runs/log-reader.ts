@@ -8,6 +8,8 @@ type End = Extract<RunControl, { type: 'run.end' }>;
 
 /** A reader of one run's log over many connections: what to ask for, what is missing, and whose log it still is. */
 export interface LogReader<E, Offset> {
+  /** The offset given out last. */
+  readonly cursor: Offset | undefined;
   readonly position: RunPosition<E, Offset>;
   /** Asks for what comes next. */
   resume(): void;
@@ -60,7 +62,7 @@ export function createLogReader<E, Offset extends number | string>(
   let feed = createFeed(give, start.position);
   if (epoch !== undefined) feed.promise();
 
-  const cursorOf = () => feed.position.offset;
+  const cursorOf = () => feed.cursor;
 
   function resume() {
     const { offset, previous, last } = feed.position;
@@ -123,18 +125,21 @@ export function createLogReader<E, Offset extends number | string>(
   }
 
   return {
+    get cursor() {
+      return cursorOf();
+    },
     get position() {
       return { ...feed.position, epoch };
     },
     resume,
     receive(offset, events) {
-      const { offset: cursor, last } = feed.position;
+      const cursor = cursorOf();
       // Another follower may have asked for more than this one needs. Strings have no order.
       const isMore = typeof offset === 'number' && offset < Number(cursor);
       if (comparing && offset !== undefined && !isMore) {
         comparing = false;
         // Another execution answers: nothing of the first one may stay.
-        if (offset !== cursor || !equalJson(events, last)) {
+        if (offset !== cursor || !equalJson(events, feed.position.last)) {
           reset();
           world.swap();
           return;

@@ -73,6 +73,8 @@ export interface RunMachine<E, Offset> {
   readonly cancelling: boolean;
   /** The run's own events told its end. */
   readonly ended: boolean;
+  /** The offset given out last. */
+  readonly cursor: Offset | undefined;
   readonly position: RunPosition<E, Offset>;
   snapshot(): RunSnapshot<Offset & (number | string)>;
   /** A socket is open; `idle`: in place of one that this side gave up. */

@@ -141,11 +141,14 @@ export function createRunMachine<E, Offset extends number | string>(
     get ended() {
       return terminal !== undefined;
     },
+    get cursor() {
+      return log.cursor;
+    },
     get position() {
       return { ...log.position, ended: terminal };
     },
     snapshot() {
-      const { offset: cursor } = log.position;
+      const { cursor } = log;
       return {
         id,
         status: end ?? (phase === 'unsent' ? 'queued' : confirmed ? 'streaming' : 'starting'),
@@ -180,7 +183,7 @@ export function createRunMachine<E, Offset extends number | string>(
       if (isOut()) return;
       if (end) revive();
       if (!heard || !confirmed || cancelling) hear();
-      const cursor = log.position.offset;
+      const { cursor } = log;
       // What is known already is no sign that the run goes on. Strings have no order.
       const isKnown =
         typeof offset === 'string' ? offset === cursor : Number(offset) <= Number(cursor);

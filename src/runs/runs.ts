@@ -143,7 +143,7 @@ export function createRunsCore<Input, E, In, Out, Offset extends number | string
       return found ? [found] : [];
     }
     const current = runs.get(newest);
-    const offset = current?.state.position.offset;
+    const offset = current?.state.cursor;
     const found = event(
       message as In,
       current?.state.live ? { runId: newest, ...(offset !== undefined && { offset }) } : {},

@@ -120,7 +120,7 @@ export const runLogMutants: readonly Mutant[] = [
     name: 'overlap',
     rule: 'With `overlap` the first answer must equal the last event applied.',
     file: log,
-    find: 'if (offset !== cursor || !equalJson(events, last)) {',
+    find: 'if (offset !== cursor || !equalJson(events, feed.position.last)) {',
     replace: 'if (offset !== cursor) {',
     killers: [
       [feedTest, 'restarts where the event is another one, and reads the log from its start'],
